@@ -1,0 +1,237 @@
+/* attach.c - taking and leaving an entry; waiting for a name. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "ring/fence.h"
+#include "ring/reader.h"
+#include "ring/testpoint.h"
+
+/* ---- the watcher ------------------------------------------------------------- */
+
+static void emit(struct ring_reader *reader, enum ring_event_kind kind)
+{
+	struct ring_event event = { .kind = kind, .entry = (int)reader->index };
+
+	if (reader->observer == NULL)
+		return;
+	watcher_read_display(&reader->segment.control->writer, &event.process);
+	event.required = (atomic_load_explicit(&reader->segment.control->required,
+	                                       memory_order_relaxed) >> reader->index) & 1;
+	if (kind == RING_EVENT_END) {
+		uint64_t end = atomic_load_explicit(&reader->segment.control->end,
+		                                    memory_order_acquire);
+
+		event.end = (end & 0xff) == RING_COMPLETE ? RING_COMPLETE : RING_ABORTED;
+		event.code = (int)(end >> 8 & 0xff);
+	}
+	reader->observer(reader->observer_context, &event);
+}
+
+static void reader_watch(void *context)
+{
+	struct ring_reader *reader = context;
+	bool alive = segment_is_locked(&reader->segment, RING_LOCK_WRITER);
+	uint64_t end = atomic_load_explicit(&reader->segment.control->end, memory_order_acquire);
+
+	if (atomic_load_explicit(&reader->entry->word, memory_order_relaxed) != reader->word &&
+	    !reader->eviction_told) {
+		reader->eviction_told = true;
+		sem_post(&reader->entry->data);
+		emit(reader, RING_EVENT_EVICTED);
+	}
+	if (end != RING_OPEN && !reader->end_told) {
+		reader->end_told = true;
+		emit(reader, RING_EVENT_END);
+	}
+	/* An ended stream may be left by its writer: that is no death. */
+	if (!alive && end == RING_OPEN && !atomic_load(&reader->writer_dead)) {
+		atomic_store_explicit(&reader->writer_dead, true, memory_order_release);
+		sem_post(&reader->entry->data);
+		emit(reader, RING_EVENT_WRITER_DIED);
+	}
+	emit(reader, RING_EVENT_TICK);
+}
+
+/* ---- taking an entry ----------------------------------------------------------- */
+
+static void entry_clear(struct ring_entry *entry, const char *label)
+{
+	atomic_store_explicit(&entry->result, 0, memory_order_relaxed);
+	atomic_store_explicit(&entry->messages, 0, memory_order_relaxed);
+	atomic_store_explicit(&entry->dropped, 0, memory_order_relaxed);
+	atomic_store_explicit(&entry->blocked_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&entry->blocked_since_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&entry->progress_ns, wait_now_ns(), memory_order_relaxed);
+	watcher_describe(&entry->owner, label);
+}
+
+/*
+ * Take entry `index` if it is free.  The lock byte comes first, so of those
+ * who see it FREE with the lock in hand there is only one.
+ */
+static int entry_take(struct ring_reader *reader, unsigned index, const char *label)
+{
+	const struct ring_control *control = reader->segment.control;
+	struct ring_entry *entry = &reader->segment.shared->entries[index];
+	uint64_t word, head;
+
+	if (word_state(atomic_load_explicit(&entry->word, memory_order_relaxed)) != ENTRY_FREE)
+		return -EBUSY;
+	if (segment_lock(&reader->segment, RING_LOCK_ENTRY(index)) != 0)
+		return -EBUSY;
+	TESTPOINT("attach_locked");
+	word = atomic_load_explicit(&entry->word, memory_order_acquire);
+	if (word_state(word) != ENTRY_FREE) {
+		segment_unlock(&reader->segment, RING_LOCK_ENTRY(index));
+		return -EBUSY;
+	}
+	entry_clear(entry, label);
+	head = atomic_load_explicit(&control->head, memory_order_acquire);
+	atomic_store_explicit(&entry->tail, head, memory_order_relaxed);
+	TESTPOINT("attach_tail_stored");
+	/* Release: tail and result before ACTIVE, or the writer would see an
+	 * old owner's.  Nobody else takes a FREE entry whose lock we hold. */
+	reader->word = word_next(word, ENTRY_ACTIVE);
+	if (!atomic_compare_exchange_strong_explicit(&entry->word, &word, reader->word,
+	                                             memory_order_acq_rel, memory_order_relaxed)) {
+		segment_unlock(&reader->segment, RING_LOCK_ENTRY(index));
+		return -EBUSY;
+	}
+	fence_full();      /* E: either the writer sees us, or we see its head */
+	TESTPOINT("attach_active");
+	reader->index = index;
+	reader->entry = entry;
+	return 0;
+}
+
+/* Begin where head's slot begins: the writer does not re-enter that slot, so
+ * its bytes stand, however far it went since.  -ENOENT: the stream is over. */
+static int entry_begin(struct ring_reader *reader)
+{
+	const struct ring_control *control = reader->segment.control;
+	uint64_t end = atomic_load_explicit(&control->end, memory_order_acquire);
+	uint64_t head = atomic_load_explicit(&control->head, memory_order_acquire);
+
+	reader->start = head & ~(reader->slot_bytes - 1);
+	reader->cursor = reader->start;
+	reader->peeked = reader->start;
+	atomic_store_explicit(&reader->entry->start, reader->start, memory_order_relaxed);
+	atomic_store_explicit(&reader->entry->tail, reader->start, memory_order_release);
+	TESTPOINT("attach_begun");
+	sem_post(&reader->segment.shared->space);      /* the start barrier may be met */
+	return end == RING_OPEN ? 0 : -ENOENT;
+}
+
+static int reader_take_any(struct ring_reader *reader, const char *label)
+{
+	for (unsigned i = 0; i < RING_MAX_READERS; i++)
+		if (entry_take(reader, i, label) == 0)
+			return 0;
+	return -EUSERS;
+}
+
+int ring_attach(struct ring_reader **out, const char *name,
+                const struct ring_reader_options *options)
+{
+	struct ring_reader *reader = calloc(1, sizeof *reader);
+	int error;
+
+	if (reader == NULL)
+		return -ENOMEM;
+	error = segment_open(&reader->segment, name, options->any_user);
+	if (error != 0)
+		goto free_reader;
+	error = -ENOENT;
+	if (!segment_is_locked(&reader->segment, RING_LOCK_WRITER)) {
+		segment_remove_if_stale(&reader->segment);
+		goto close_segment;
+	}
+	if (atomic_load_explicit(&reader->segment.control->end, memory_order_acquire) != RING_OPEN)
+		goto close_segment;
+	reader->slot_bytes = reader->segment.geometry.slot_size;
+	reader->slot_shift = (unsigned)__builtin_ctzll(reader->slot_bytes);
+	reader->observer = options->observer;
+	reader->observer_context = options->observer_context;
+	spinner_init(&reader->spinner, options->spin);
+	error = reader_take_any(reader, options->label);
+	if (error == 0)
+		error = entry_begin(reader);
+	/* The byte may have been held by somebody who was just removing the
+	 * name of a dead writer's ring. */
+	if (error == 0 && !segment_is_named(&reader->segment))
+		error = -ENOENT;
+	if (error == 0)
+		error = watcher_start(&reader->watcher, reader_watch, reader);
+	if (error != 0)
+		goto close_segment;    /* drops the lock: the writer frees the entry */
+	*out = reader;
+	return 0;
+
+close_segment:
+	segment_close(&reader->segment);
+free_reader:
+	free(reader);
+	return error;
+}
+
+void ring_detach(struct ring_reader *reader)
+{
+	watcher_stop(&reader->watcher);
+	TESTPOINT("detach_before_unlock");
+	segment_unlock(&reader->segment, RING_LOCK_ENTRY(reader->index));
+	segment_remove_if_stale(&reader->segment);
+	TESTPOINT("detach_unlocked");
+	sem_post(&reader->segment.shared->space);      /* the writer may free the entry at once */
+	segment_close(&reader->segment);
+	free(reader);
+}
+
+/* ---- waiting for the name --------------------------------------------------------- */
+
+/* Sleep until something appears in the directory, or for a slice. */
+static void wait_for_change(int notify, uint64_t deadline_ns)
+{
+	struct pollfd poll_fd = { .fd = notify, .events = POLLIN };
+	uint64_t now = wait_now_ns();
+	int timeout_ms = WAIT_SLICE_MS;
+	char events[4096];
+
+	if (now >= deadline_ns)
+		return;
+	if ((deadline_ns - now) / 1000000u < WAIT_SLICE_MS)
+		timeout_ms = (int)((deadline_ns - now) / 1000000u) + 1;
+	/* Without inotify (notify < 0: poll ignores it) the slices do. */
+	if (poll(&poll_fd, 1, timeout_ms) > 0)
+		while (read(notify, events, sizeof events) > 0)
+			continue;
+}
+
+int ring_attach_wait(struct ring_reader **reader, const char *name,
+                     const struct ring_reader_options *options,
+                     int64_t timeout_ms, bool (*interrupted)(void))
+{
+	uint64_t deadline = wait_deadline_ns(timeout_ms);
+	int notify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	int error;
+
+	if (notify >= 0)
+		inotify_add_watch(notify, SEGMENT_DIR, IN_CREATE | IN_MOVED_TO | IN_DELETE);
+	/* The watch comes before the look, so no name slips between them. */
+	for (;;) {
+		error = ring_attach(reader, name, options);
+		if (error != -ENOENT || wait_now_ns() >= deadline)
+			break;
+		if (interrupted != NULL && interrupted()) {
+			error = -EINTR;
+			break;
+		}
+		wait_for_change(notify, deadline);
+	}
+	if (notify >= 0)
+		close(notify);
+	return error;
+}

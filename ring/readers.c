@@ -1,0 +1,365 @@
+/* readers.c - the writer's view of its readers: barrier, outcomes, deaths, evictions. */
+#include <errno.h>
+#include <string.h>
+
+#include "ring/fence.h"
+#include "ring/testpoint.h"
+#include "ring/writer.h"
+
+static void emit(struct ring_writer *writer, enum ring_event_kind kind, int entry)
+{
+	struct ring_event event = { .kind = kind, .entry = entry };
+
+	if (writer->observer == NULL)
+		return;
+	if (entry >= 0) {
+		event.process = writer->notes[entry].report.process;
+		event.required = writer->notes[entry].report.required;
+		event.code = writer->notes[entry].report.code;
+		event.tail = atomic_load_explicit(&writer->segment.shared->entries[entry].tail,
+		                                  memory_order_relaxed);
+	}
+	writer->observer(writer->observer_context, &event);
+}
+
+/* ---- notes on one entry ---------------------------------------------------- */
+
+static void note_joined(struct ring_writer *writer, int i, uint64_t word, uint64_t now)
+{
+	const struct ring_entry *entry = &writer->segment.shared->entries[i];
+	struct reader_note *note = &writer->notes[i];
+
+	memset(note, 0, sizeof *note);
+	note->present = true;
+	note->word = word;
+	note->progress_ns = now;
+	watcher_read_display(&entry->owner, &note->report.process);
+	atomic_store_explicit(&writer->segment.control->blocked_by_ns[i], 0, memory_order_relaxed);
+	if (writer->started)
+		emit(writer, RING_EVENT_READER_LATE, i);
+}
+
+static void note_outcome(struct ring_writer *writer, int i, enum ring_outcome outcome, int code)
+{
+	static const enum ring_event_kind events[] = {
+		[RING_FAILED] = RING_EVENT_READER_FAILED,
+		[RING_DIED] = RING_EVENT_READER_DIED,
+		[RING_EVICTED] = RING_EVENT_READER_EVICTED,
+	};
+	struct reader_note *note = &writer->notes[i];
+	int none = 0;
+
+	if (note->report.outcome != RING_PENDING)
+		return;            /* the first is final */
+	note->report.outcome = outcome;
+	note->report.code = code;
+	if (outcome != RING_GOOD)
+		emit(writer, events[outcome], i);
+	if (!note->report.required || --writer->required_pending > 0)
+		return;
+	atomic_compare_exchange_strong(&writer->stop, &none, -EPIPE);
+	emit(writer, RING_EVENT_READERS_OUT, -1);
+}
+
+static void note_refresh(struct ring_writer *writer, int i)
+{
+	const struct ring_entry *entry = &writer->segment.shared->entries[i];
+	struct ring_reader_report *report = &writer->notes[i].report;
+
+	report->tail = atomic_load_explicit(&entry->tail, memory_order_acquire);
+	report->dropped_messages = atomic_load_explicit(&entry->dropped, memory_order_relaxed);
+	report->blocked_ns = atomic_load_explicit(&writer->segment.control->blocked_by_ns[i],
+	                                          memory_order_relaxed);
+}
+
+/* Keep the report of an entry that is about to be freed.  Required ones always
+ * find room: there are at most RING_MAX_READERS of them. */
+static void note_keep(struct ring_writer *writer, int i)
+{
+	struct reader_note *note = &writer->notes[i];
+	unsigned room = WRITER_KEPT_REPORTS;
+
+	if (!note->report.required)
+		room -= RING_MAX_READERS;
+	note_refresh(writer, i);
+	if (note->report.required || writer->kept_count < room)
+		writer->kept[writer->kept_count++] = note->report;
+	note->present = false;
+}
+
+/* ---- taking an entry -------------------------------------------------------- */
+
+/*
+ * Take the entry from its owner, or give it free.  Whoever takes ACTIVE away
+ * posts `space`: the owner thread may be asleep for this very reader.
+ */
+static bool entry_take(struct ring_writer *writer, int i, uint64_t word, enum ring_entry_state state)
+{
+	struct ring_entry *entry = &writer->segment.shared->entries[i];
+
+	if (!atomic_compare_exchange_strong_explicit(&entry->word, &word, word_next(word, state),
+	                                             memory_order_acq_rel, memory_order_relaxed))
+		return false;
+	fence_release();       /* G */
+	TESTPOINT("entry_taken");
+	sem_post(&writer->segment.shared->space);
+	return true;
+}
+
+static void entry_require(struct ring_writer *writer, int i, bool required)
+{
+	_Atomic uint64_t *mask = &writer->segment.control->required;
+
+	if (required)
+		atomic_fetch_or_explicit(mask, (uint64_t)1 << i, memory_order_relaxed);
+	else
+		atomic_fetch_and_explicit(mask, ~((uint64_t)1 << i), memory_order_relaxed);
+}
+
+static void settle_active(struct ring_writer *writer, int i, uint64_t word, uint64_t now)
+{
+	struct ring_entry *entry = &writer->segment.shared->entries[i];
+	struct reader_note *note = &writer->notes[i];
+	uint64_t result;
+	bool alive;
+
+	if (!note->present || note->word != word)
+		note_joined(writer, i, word, now);
+	/* I: the lock first, then the result, or a reader that stores its
+	 * result and leaves in between would be called dead. */
+	alive = segment_is_locked(&writer->segment, RING_LOCK_ENTRY(i));
+	result = atomic_load_explicit(&entry->result, memory_order_acquire);
+	if (result != 0)
+		note_outcome(writer, i, result == RESULT_SET ? RING_GOOD : RING_FAILED,
+		             (int)(result & 0xff));
+	if (alive)
+		return;
+	note_outcome(writer, i, RING_DIED, 0);
+	/* The outcome is noted before the entry is free for another owner. */
+	note_keep(writer, i);
+	entry_require(writer, i, false);
+	entry_take(writer, i, word, ENTRY_FREE);
+}
+
+static void settle_all(struct ring_writer *writer)
+{
+	uint64_t now = wait_now_ns();
+
+	for (int i = 0; i < RING_MAX_READERS; i++) {
+		struct ring_entry *entry = &writer->segment.shared->entries[i];
+		uint64_t word = atomic_load_explicit(&entry->word, memory_order_acquire);
+
+		if (word_state(word) == ENTRY_ACTIVE)
+			settle_active(writer, i, word, now);
+		else if (word_state(word) == ENTRY_EVICTED &&
+		         !segment_is_locked(&writer->segment, RING_LOCK_ENTRY(i)))
+			entry_take(writer, i, word, ENTRY_FREE);
+	}
+}
+
+void readers_settle(struct ring_writer *writer)
+{
+	pthread_mutex_lock(&writer->lock);
+	settle_all(writer);
+	pthread_mutex_unlock(&writer->lock);
+}
+
+/* ---- slow readers -------------------------------------------------------------- */
+
+static void evict(struct ring_writer *writer, int i)
+{
+	struct reader_note *note = &writer->notes[i];
+
+	if (!entry_take(writer, i, note->word, ENTRY_EVICTED))
+		return;
+	note_outcome(writer, i, RING_EVICTED, 0);
+	note_keep(writer, i);
+	entry_require(writer, i, false);
+	atomic_fetch_add_explicit(&writer->segment.control->evictions, 1, memory_order_relaxed);
+	/* It may be asleep; it is to learn of it. */
+	sem_post(&writer->segment.shared->entries[i].data);
+}
+
+static void check_progress(struct ring_writer *writer)
+{
+	int waited = atomic_load_explicit(&writer->waiting_on, memory_order_relaxed);
+	uint64_t now = wait_now_ns();
+
+	for (int i = 0; i < RING_MAX_READERS; i++) {
+		struct reader_note *note = &writer->notes[i];
+		uint64_t tail;
+
+		if (!note->present)
+			continue;
+		tail = atomic_load_explicit(&writer->segment.shared->entries[i].tail,
+		                            memory_order_relaxed);
+		if (tail != note->last_tail || i != waited) {
+			note->last_tail = tail;
+			note->progress_ns = now;
+			note->warned = false;
+			continue;
+		}
+		if (writer->stall_timeout_ns != 0 && now - note->progress_ns >= writer->stall_timeout_ns)
+			evict(writer, i);
+		else if (!note->warned && now - note->progress_ns >= WRITER_SLOW_NS) {
+			note->warned = true;
+			emit(writer, RING_EVENT_READER_SLOW, i);
+		}
+	}
+}
+
+void readers_watch(void *context)
+{
+	struct ring_writer *writer = context;
+
+	pthread_mutex_lock(&writer->lock);
+	settle_all(writer);
+	check_progress(writer);
+	pthread_mutex_unlock(&writer->lock);
+	emit(writer, RING_EVENT_TICK, -1);
+}
+
+/* ---- the start barrier, and the drain -------------------------------------------- */
+
+/* How many readers are there; once there are `count`, they are required. */
+static unsigned readers_require(struct ring_writer *writer, unsigned count)
+{
+	unsigned present = 0;
+
+	for (int i = 0; i < RING_MAX_READERS; i++)
+		if (writer->notes[i].present && writer->notes[i].report.outcome == RING_PENDING)
+			present++;
+	if (present < count)
+		return present;
+	for (int i = 0; i < RING_MAX_READERS && writer->required_count < count; i++) {
+		struct reader_note *note = &writer->notes[i];
+
+		if (!note->present || note->report.outcome != RING_PENDING)
+			continue;
+		note->report.required = true;
+		entry_require(writer, i, true);
+		writer->required_count++;
+		writer->required_pending++;
+	}
+	writer->started = true;
+	atomic_store_explicit(&writer->segment.control->started, 1, memory_order_relaxed);
+	return present;
+}
+
+int ring_writer_wait_readers(struct ring_writer *writer, unsigned count,
+                             int64_t timeout_ms, unsigned *attached)
+{
+	uint64_t deadline = wait_deadline_ns(timeout_ms);
+
+	if (count == 0 || count > RING_MAX_READERS)
+		return -EINVAL;
+	for (;;) {
+		unsigned present;
+		int stop;
+
+		wait_drain(&writer->segment.shared->space);
+		pthread_mutex_lock(&writer->lock);
+		settle_all(writer);
+		present = readers_require(writer, count);
+		pthread_mutex_unlock(&writer->lock);
+		if (attached != NULL)
+			*attached = present;
+		TESTPOINT("barrier_looked");
+		if (present >= count)
+			return 0;
+		stop = atomic_load(&writer->stop);
+		if (stop != 0)
+			return stop;
+		if (wait_now_ns() >= deadline)
+			return -ETIMEDOUT;
+		wait_sleep(&writer->segment.shared->space, deadline);
+	}
+}
+
+/* 1: some are pending; 0: all are good; -EPIPE: all came out, not all good. */
+static int required_verdict(const struct ring_writer *writer)
+{
+	if (writer->required_pending > 0)
+		return 1;
+	for (int i = 0; i < RING_MAX_READERS; i++) {
+		const struct reader_note *note = &writer->notes[i];
+
+		if (note->present && note->report.required && note->report.outcome != RING_GOOD)
+			return -EPIPE;
+	}
+	for (unsigned i = 0; i < writer->kept_count; i++)
+		if (writer->kept[i].required && writer->kept[i].outcome != RING_GOOD)
+			return -EPIPE;
+	return 0;
+}
+
+int ring_writer_drain(struct ring_writer *writer, int64_t timeout_ms)
+{
+	uint64_t deadline = wait_deadline_ns(timeout_ms);
+
+	for (;;) {
+		int verdict, stop;
+
+		wait_drain(&writer->segment.shared->space);
+		pthread_mutex_lock(&writer->lock);
+		settle_all(writer);
+		verdict = required_verdict(writer);
+		pthread_mutex_unlock(&writer->lock);
+		TESTPOINT("drain_looked");
+		if (verdict <= 0)
+			return verdict;
+		/* -EPIPE is the verdict's business here. */
+		stop = atomic_load(&writer->stop);
+		if (stop == -EINTR)
+			return stop;
+		if (wait_now_ns() >= deadline)
+			return -ETIMEDOUT;
+		wait_sleep(&writer->segment.shared->space, deadline);
+	}
+}
+
+/* ---- reports ------------------------------------------------------------------- */
+
+size_t ring_writer_reports(struct ring_writer *writer, struct ring_reader_report *reports, size_t size)
+{
+	size_t count = 0;
+
+	pthread_mutex_lock(&writer->lock);
+	for (int pass = 1; pass >= 0; pass--) {
+		for (unsigned i = 0; i < writer->kept_count; i++)
+			if (writer->kept[i].required == (pass == 1) && count++ < size)
+				reports[count - 1] = writer->kept[i];
+		for (int i = 0; i < RING_MAX_READERS; i++) {
+			if (!writer->notes[i].present || writer->notes[i].report.required != (pass == 1))
+				continue;
+			note_refresh(writer, i);
+			if (count++ < size)
+				reports[count - 1] = writer->notes[i].report;
+		}
+	}
+	pthread_mutex_unlock(&writer->lock);
+	return count;
+}
+
+int ring_writer_slowest(struct ring_writer *writer, uint64_t *lag_bytes, struct ring_process *process)
+{
+	uint64_t head, least;
+	int slowest = -1;
+
+	pthread_mutex_lock(&writer->lock);
+	head = atomic_load_explicit(&writer->segment.control->head, memory_order_relaxed);
+	least = head;
+	for (int i = 0; i < RING_MAX_READERS; i++) {
+		uint64_t tail = atomic_load_explicit(&writer->segment.shared->entries[i].tail,
+		                                     memory_order_relaxed);
+
+		if (!writer->notes[i].present || tail >= least)
+			continue;
+		least = tail;
+		slowest = i;
+		*process = writer->notes[i].report.process;
+	}
+	pthread_mutex_unlock(&writer->lock);
+	*lag_bytes = head - least;
+	return slowest;
+}

@@ -1,0 +1,67 @@
+/*
+ * writer.h - the writer's handle, shared by writer.c (bytes) and readers.c
+ * (who reads them, and how they came out).
+ */
+#ifndef SLUICE_RING_WRITER_H
+#define SLUICE_RING_WRITER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ring/segment.h"
+#include "ring/wait.h"
+#include "ring/watcher.h"
+
+#define WRITER_SLOW_NS 10000000000u    /* a reader is named after 10 s */
+#define WRITER_KEPT_REPORTS 128u
+
+/* What the writer knows of one entry: private memory, guarded by `lock`. */
+struct reader_note {
+	bool present;                  /* ACTIVE under this generation, not freed yet */
+	bool warned;                   /* named as slow, until it moves */
+	uint64_t word;                 /* the entry's word while ACTIVE */
+	uint64_t last_tail;
+	uint64_t progress_ns;          /* last time that it moved, or was not waited for */
+	struct ring_reader_report report;
+};
+
+struct ring_writer {
+	struct segment segment;
+
+	/* Owner thread only. */
+	uint64_t cursor;               /* committed up to here */
+	uint64_t published;            /* head, as last stored */
+	uint64_t slot_end;             /* of the slot that holds cursor */
+	uint8_t *slot_base;
+	uint64_t min_tail;             /* a lower bound of every tail that counts */
+	uint64_t slots_left, messages;
+	struct spinner spinner;
+
+	/* Any thread. */
+	_Atomic int stop;              /* 0, -EINTR or -EPIPE: claims and waits return it */
+	_Atomic int waiting_on;        /* entry that the owner sleeps for, or -1 */
+
+	/* Guarded by lock. */
+	pthread_mutex_t lock;
+	struct reader_note notes[RING_MAX_READERS];
+	struct ring_reader_report kept[WRITER_KEPT_REPORTS];
+	unsigned kept_count;
+	bool started;                  /* the barrier was met */
+	unsigned required_count;
+	unsigned required_pending;     /* required, and no outcome yet */
+
+	uint64_t stall_timeout_ns;
+	ring_observer observer;
+	void *observer_context;
+	struct watcher watcher;
+};
+
+/* One look at every entry: joins, results, deaths, evictions (readers.c). */
+void readers_settle(struct ring_writer *writer);
+
+/* The watcher's look. */
+void readers_watch(void *writer);
+
+#endif
