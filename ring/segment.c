@@ -304,8 +304,14 @@ static int remove_stale(const char *path, bool *replaced)
 	return error == -EAGAIN ? -EEXIST : error;
 }
 
+/* Readers that find a dead writer's ring hold its byte for a moment, too. */
+#define REMOVERS_GONE_TRIES 20
+#define REMOVERS_GONE_NS 5000000
+
 int segment_link(struct segment *segment, bool *replaced)
 {
+	const struct timespec moment = { .tv_nsec = REMOVERS_GONE_NS };
+	unsigned tries = 0;
 	char self[64];
 
 	snprintf(self, sizeof self, "/proc/self/fd/%d", segment->fd);
@@ -320,7 +326,9 @@ int segment_link(struct segment *segment, bool *replaced)
 		if (errno != EEXIST)
 			return -errno;
 		error = remove_stale(segment->path, replaced);
-		if (error != 0)
+		if (error == -EEXIST && tries++ < REMOVERS_GONE_TRIES)
+			nanosleep(&moment, NULL);
+		else if (error != 0)
 			return error;
 	}
 	TESTPOINT("create_linked");
