@@ -1,0 +1,377 @@
+/* main.c - sluice-consumer: a ring to an output. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "consumer/deliver.h"
+#include "consumer/options.h"
+#include "shared/json_out.h"
+#include "shared/leave.h"
+#include "shared/log.h"
+#include "shared/progress.h"
+#include "shared/ready.h"
+#include "shared/version.h"
+
+#define TICKS_BEFORE_TELLING 2     /* the main thread had time to say it */
+#define TICKS_AFTER_SIGNAL 30      /* 1.5 s to leave after the producer was stopped */
+
+/* The one run of this program; the watcher's observer and signal handler see it. */
+static struct {
+	struct consumer_options options;
+	_Atomic(struct ring_reader *) ring;
+	struct stream_reader *stream;
+	struct delivery delivery;
+	bool delivering;               /* delivery is open */
+	struct progress progress;
+	uint64_t started_ns, dropped;
+	_Atomic int evicted, concluded;
+	/* Watcher thread only. */
+	int ticks_dead, ticks_stopped; /* -1: not counting */
+} run;
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* ---- what happens meanwhile ---------------------------------------------------- */
+
+static void on_leave(void)
+{
+	struct ring_reader *ring = run.ring;
+
+	if (ring != NULL)
+		ring_reader_interrupt(ring);
+}
+
+static void on_tick(void)
+{
+	/* The main thread says it better, unless it is blocked in a write. */
+	if (run.ticks_dead >= 0 && ++run.ticks_dead == TICKS_BEFORE_TELLING &&
+	    !atomic_load(&run.concluded))
+		log_warning("ring \"%s\": the producer was killed; delivering what it had published",
+		            run.options.ring);
+	if (run.ticks_stopped >= 0 && ++run.ticks_stopped == TICKS_AFTER_SIGNAL)
+		leave_request();
+	if (progress_is_due(&run.progress))
+		progress_show(&run.progress, "");
+	leave_nudge();
+}
+
+static void on_event(void *context, const struct ring_event *event)
+{
+	(void)context;
+	switch (event->kind) {
+	case RING_EVENT_TICK:
+		on_tick();
+		break;
+	case RING_EVENT_WRITER_DIED:
+		run.ticks_dead = 0;
+		break;
+	case RING_EVENT_EVICTED:
+		atomic_store(&run.evicted, 1);
+		leave_request();
+		break;
+	case RING_EVENT_END:
+		if (event->end == RING_ABORTED && event->code > 128)
+			run.ticks_stopped = 0;
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- how a run ends --------------------------------------------------------------- */
+
+/* Where we are, for error lines. */
+static uint64_t message_at(void)
+{
+	return stream_reader_messages(run.stream);
+}
+
+static enum exit_code end_evicted(void)
+{
+	log_fatal("ring \"%s\": evicted by the producer at message %" PRIu64 ", byte %" PRIu64
+	          ": no progress while the ring was full", run.options.ring, message_at(),
+	          ring_reader_position(run.ring));
+	return EXIT_INCOMPLETE;
+}
+
+static enum exit_code end_aborted(int code)
+{
+	char by[48] = "";
+
+	if (code > 128)
+		snprintf(by, sizeof by, ", stopped by signal %d", code - 128);
+	log_fatal("ring \"%s\": the producer aborted at message %" PRIu64 ", byte %" PRIu64
+	          " (exit code %d%s)", run.options.ring, message_at(),
+	          ring_reader_position(run.ring), code, by);
+	/* It gave up before anything began: a retry can help. */
+	return code == EXIT_ABSENT ? EXIT_ABSENT : EXIT_INCOMPLETE;
+}
+
+static enum exit_code leaving(void)
+{
+	int code;
+
+	if (leave_signal() != 0) {
+		log_fatal("ring \"%s\": stopped by signal %d (%s) at message %" PRIu64 ", byte %" PRIu64,
+		          run.options.ring, leave_signal(), strsignal(leave_signal()), message_at(),
+		          ring_reader_position(run.ring));
+		return (enum exit_code)(128 + leave_signal());
+	}
+	if (atomic_load(&run.evicted))
+		return end_evicted();
+	ring_reader_end(run.ring, &code);
+	return end_aborted(code);
+}
+
+static enum exit_code stream_failed(int error)
+{
+	switch (error) {
+	case -ESTALE:
+		return end_evicted();
+	case -EOWNERDEAD:
+		atomic_store(&run.concluded, 1);
+		if (ring_reader_position(run.ring) == 0) {
+			log_fatal("ring \"%s\": the producer was killed before it published anything",
+			          run.options.ring);
+			return EXIT_ABSENT;
+		}
+		log_fatal("ring \"%s\": the producer was killed at message %" PRIu64 ", byte %" PRIu64,
+		          run.options.ring, message_at(), ring_reader_position(run.ring));
+		return EXIT_INCOMPLETE;
+	case -EBADMSG:
+		log_fatal("ring \"%s\": %s", run.options.ring,
+		          stream_reader_fault(run.stream)[0] != '\0' ? stream_reader_fault(run.stream)
+		                                                      : "the segment's words make no sense");
+		return EXIT_BAD_DATA;
+	default:
+		log_fatal("ring \"%s\": %s", run.options.ring, strerror(-error));
+		return EXIT_INTERNAL;
+	}
+}
+
+/* The stream ended; was it all, and all good? */
+static enum exit_code stream_ended(void)
+{
+	int code;
+
+	if (ring_reader_end(run.ring, &code) != RING_COMPLETE)
+		return end_aborted(code);
+	if (stream_reader_is_open(run.stream)) {
+		log_fatal("ring \"%s\": the stream ended within message %" PRIu64, run.options.ring,
+		          message_at());
+		return EXIT_BAD_DATA;
+	}
+	if (run.delivery.failed_messages > 0) {
+		log_fatal("ring \"%s\": the producer gave up %" PRIu64 " message(s)", run.options.ring,
+		          run.delivery.failed_messages);
+		return EXIT_INCOMPLETE;
+	}
+	if (run.dropped > 0) {
+		log_fatal("ring \"%s\": %" PRIu64 " message(s) dropped, being too slow", run.options.ring,
+		          run.dropped);
+		return EXIT_INCOMPLETE;
+	}
+	return delivery_commit(&run.delivery);
+}
+
+/* ---- the steps of a run -------------------------------------------------------------- */
+
+static enum exit_code attach(void)
+{
+	struct ring_reader_options options = {
+		.label = run.options.name,
+		.any_user = run.options.any_user,
+		.spin = run.options.spin,
+		.observer = on_event,
+	};
+	struct ring_reader *ring = NULL;
+	int error = ring_attach_wait(&ring, run.options.ring, &options, run.options.wait_ms,
+	                             leave_is_requested);
+
+	run.ring = ring;
+	switch (error) {
+	case 0:
+		return EXIT_COMPLETE;
+	case -ENOENT:
+		log_fatal("ring \"%s\": no producer within %.1f s", run.options.ring,
+		          (double)run.options.wait_ms / 1000);
+		return EXIT_ABSENT;
+	case -EINTR:
+		log_fatal("stopped by signal %d (%s) while waiting for ring \"%s\"", leave_signal(),
+		          strsignal(leave_signal()), run.options.ring);
+		return (enum exit_code)(128 + leave_signal());
+	case -EBADMSG:
+		log_fatal("\"%s\" is not a ring, or a broken one", run.options.ring);
+		return EXIT_BAD_DATA;
+	case -EPROTONOSUPPORT:
+		log_fatal("ring \"%s\" is of another version; this is sluice-consumer %s",
+		          run.options.ring, SLUICE_VERSION);
+		return EXIT_BAD_DATA;
+	case -EUSERS:
+		log_fatal("ring \"%s\" has its %d consumers already", run.options.ring, RING_MAX_READERS);
+		return EXIT_ABSENT;
+	case -EPERM:
+		log_fatal("ring \"%s\" is another user's (see --any-user)", run.options.ring);
+		return EXIT_SYSTEM;
+	case -EINVAL:
+		log_fatal("not a ring name: \"%s\" (1 to %d characters, no '/', no blanks, no leading '.')",
+		          run.options.ring, RING_NAME_MAX);
+		return EXIT_USAGE;
+	default:
+		log_fatal("cannot open ring \"%s\": %s", run.options.ring, strerror(-error));
+		return EXIT_SYSTEM;
+	}
+}
+
+static enum exit_code wait_for_more(void)
+{
+	enum exit_code code = delivery_flush(&run.delivery);
+	int error;
+
+	if (code != EXIT_COMPLETE)
+		return code;
+	error = ring_reader_wait(run.ring, RING_FOREVER);
+	return error == 0 || error == -EINTR ? EXIT_COMPLETE : stream_failed(error);
+}
+
+static enum exit_code deliver_all(void)
+{
+	for (;;) {
+		struct stream_item item;
+		enum exit_code code;
+		int error;
+
+		if (leave_is_requested())
+			return leaving();
+		error = stream_next(run.stream, &item);
+		if (error != 0) {
+			/* What was published is delivered before its writer's death is told. */
+			code = delivery_flush(&run.delivery);
+			return code != EXIT_COMPLETE ? code : stream_failed(error);
+		}
+		if (item.part == STREAM_PART_ENDED) {
+			code = delivery_flush(&run.delivery);
+			return code != EXIT_COMPLETE ? code : stream_ended();
+		}
+		if (item.part == STREAM_PART_EMPTY) {
+			code = wait_for_more();
+		} else if (item.part == STREAM_PART_DROPPED) {
+			run.dropped++;
+			code = EXIT_COMPLETE;
+		} else {
+			code = delivery_take(&run.delivery, &item);
+		}
+		if (code != EXIT_COMPLETE)
+			return leave_is_requested() ? leaving() : code;
+		atomic_store_explicit(&run.progress.bytes,
+		                      ring_reader_position(run.ring) - ring_reader_start(run.ring),
+		                      memory_order_relaxed);
+	}
+}
+
+static enum exit_code consume(void)
+{
+	enum exit_code code;
+
+	if (stream_reader_open(&run.stream, run.ring, run.options.drop) != 0) {
+		log_fatal("out of memory");
+		return EXIT_SYSTEM;
+	}
+	if (ring_reader_start(run.ring) > 0 && !run.options.late) {
+		log_fatal("ring \"%s\": too late: the stream began, and %" PRIu64 " bytes of it are gone "
+		          "(see --late)", run.options.ring, ring_reader_start(run.ring));
+		return EXIT_INCOMPLETE;
+	}
+	run.delivering = true;
+	code = delivery_open(&run.delivery, &run.options, run.ring);
+	if (code == EXIT_COMPLETE && ready_tell(run.options.ready_fd) != 0)
+		code = EXIT_SYSTEM;
+	return code == EXIT_COMPLETE ? deliver_all() : code;
+}
+
+/* The result comes last: a good one says that everything is durable. */
+static enum exit_code conclude(enum exit_code code)
+{
+	if (ring_reader_set_result(run.ring, (int)code) != 0 && code == EXIT_COMPLETE)
+		code = end_evicted();
+	atomic_store(&run.concluded, 1);
+	return code;
+}
+
+/* ---- the account -------------------------------------------------------------------- */
+
+static enum exit_code summarize(enum exit_code code)
+{
+	struct json_out out;
+	struct rusage usage;
+	int error = json_out_begin(&out, run.options.summary);
+
+	if (error == 0) {
+		getrusage(RUSAGE_SELF, &usage);
+		json_out_text(&out, "program", "sluice-consumer");
+		json_out_text(&out, "version", SLUICE_VERSION);
+		json_out_text(&out, "ring", run.options.ring);
+		json_out_text(&out, "name", run.options.name != NULL ? run.options.name : "");
+		json_out_number(&out, "exit", code);
+		json_out_text(&out, "reason", log_fatal_text());
+		json_out_seconds(&out, "seconds", now_ns() - run.started_ns);
+		json_out_number(&out, "peak_memory_kib", (uint64_t)usage.ru_maxrss);
+		if (run.stream != NULL) {
+			json_out_number(&out, "messages", stream_reader_messages(run.stream));
+			json_out_number(&out, "body_bytes", stream_reader_body_bytes(run.stream));
+			json_out_number(&out, "dropped_messages", run.dropped);
+			json_out_number(&out, "failed_messages", run.delivery.failed_messages);
+			json_out_number(&out, "start", ring_reader_start(run.ring));
+			json_out_number(&out, "position", ring_reader_position(run.ring));
+			json_out_number(&out, "output_bytes", delivery_bytes(&run.delivery));
+		}
+		error = json_out_end(&out, run.options.summary);
+	}
+	if (error == 0)
+		return code;
+	log_fatal("cannot write %s: %s", run.options.summary, strerror(-error));
+	return code == EXIT_COMPLETE ? EXIT_SYSTEM : code;
+}
+
+int main(int argc, char **argv)
+{
+	struct ring_reader *ring;
+	enum exit_code code;
+
+	log_open("sluice-consumer");
+	run.started_ns = now_ns();
+	run.ticks_dead = run.ticks_stopped = -1;
+	consumer_options_parse(&run.options, argc, argv);
+	leave_setup(on_leave);
+	if (run.options.progress < 0 && run.options.output == NULL &&
+	    run.options.output_dir == NULL && isatty(STDOUT_FILENO) == 1)
+		run.options.progress = 0;
+	progress_start(&run.progress, run.options.progress);
+
+	code = attach();
+	if (code == EXIT_COMPLETE)
+		code = conclude(consume());
+	if (run.options.summary != NULL)
+		code = summarize(code);
+	if (run.delivering)
+		delivery_close(&run.delivery);
+	if (run.stream != NULL)
+		stream_reader_close(run.stream);
+	ring = run.ring;
+	if (ring != NULL) {
+		run.ring = NULL;       /* a late signal finds nothing to interrupt */
+		ring_detach(ring);
+	}
+	return (int)code;
+}

@@ -1,0 +1,24 @@
+/*
+ * sink_fault.c - see sink_fault.h.
+ */
+#include "consumer/sink_fault.h"
+
+#include "shared/cbor_walk.h"
+#include "shared/log.h"
+
+enum exit_code sink_ill_formed(const struct sink_job *job, size_t offset, int outcome)
+{
+	log_fatal("ring \"%s\": message %llu, byte %llu: ill-formed CBOR: %s", job->ring,
+	          (unsigned long long)job->message,
+	          (unsigned long long)(job->position + offset),
+	          outcome == 0 ? "a frame ends within a token" : cbor_walk_fault());
+	return EXIT_BAD_DATA;
+}
+
+enum exit_code sink_ended_early(const struct sink_job *job)
+{
+	log_fatal("ring \"%s\": message %llu, byte %llu: ill-formed CBOR: ends within an item",
+	          job->ring, (unsigned long long)job->message,
+	          (unsigned long long)job->position);
+	return EXIT_BAD_DATA;
+}
