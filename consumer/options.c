@@ -35,7 +35,7 @@ static const char help_text[] =
 "      --spin               spin instead of sleeping: lowest latency, a whole core\n"
 "\n"
 "Reports:\n"
-"      --progress yes|no    show progress (default: if stderr is a terminal and\n"
+"      --progress[=yes|no]  show progress (default: if stderr is a terminal and\n"
 "                           the output is not)\n"
 "      --summary FILE       leave an account of the run in FILE, as JSON\n"
 "      --ready-fd N         write a newline to file descriptor N when attached\n"
@@ -67,7 +67,7 @@ static const struct option long_options[] = {
 	{ "on-slow", required_argument, NULL, OPTION_ON_SLOW },
 	{ "any-user", no_argument, NULL, OPTION_ANY_USER },
 	{ "spin", no_argument, NULL, OPTION_SPIN },
-	{ "progress", required_argument, NULL, OPTION_PROGRESS },
+	{ "progress", optional_argument, NULL, OPTION_PROGRESS },
 	{ "summary", required_argument, NULL, OPTION_SUMMARY },
 	{ "ready-fd", required_argument, NULL, OPTION_READY_FD },
 	{ "help", no_argument, NULL, 'h' },
@@ -127,7 +127,7 @@ static void option_take(struct consumer_options *options, int option, const char
 		options->spin = true;
 		break;
 	case OPTION_PROGRESS:
-		options->progress = command_yes_no("progress", value);
+		options->progress = value == NULL || command_yes_no("progress", value);
 		break;
 	case OPTION_SUMMARY:
 		options->summary = value;

@@ -41,7 +41,7 @@ static const char help_text[] =
 "      --spin               spin instead of sleeping: lowest latency, a whole core\n"
 "\n"
 "Reports:\n"
-"      --progress yes|no    show progress (default: if stderr is a terminal)\n"
+"      --progress[=yes|no]  show progress (default: if stderr is a terminal)\n"
 "      --summary FILE       leave an account of the run in FILE, as JSON\n"
 "      --ready-fd N         write a newline to file descriptor N when the ring exists\n"
 "  -h, --help               show this help\n"
@@ -80,7 +80,7 @@ static const struct option long_options[] = {
 	{ "slots", required_argument, NULL, OPTION_SLOTS },
 	{ "mode", required_argument, NULL, OPTION_MODE },
 	{ "spin", no_argument, NULL, OPTION_SPIN },
-	{ "progress", required_argument, NULL, OPTION_PROGRESS },
+	{ "progress", optional_argument, NULL, OPTION_PROGRESS },
 	{ "summary", required_argument, NULL, OPTION_SUMMARY },
 	{ "ready-fd", required_argument, NULL, OPTION_READY_FD },
 	{ "help", no_argument, NULL, 'h' },
@@ -156,7 +156,7 @@ static void option_take(struct producer_options *options, int option, const char
 		options->spin = true;
 		break;
 	case OPTION_PROGRESS:
-		options->progress = command_yes_no("progress", value);
+		options->progress = value == NULL || command_yes_no("progress", value);
 		break;
 	case OPTION_SUMMARY:
 		options->summary = value;

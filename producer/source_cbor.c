@@ -72,19 +72,28 @@ static enum exit_code refuse_end(struct conversion *conversion)
 
 /* ---- the buffer ------------------------------------------------------------- */
 
-/* Take a read's worth more, behind what was not handed on: fewer than PIECE_MAX
- * bytes.  Returns how many, 0 at the end, or -errno. */
-static ssize_t buffer_fill(struct conversion *conversion)
+/* Put what was not handed on, fewer than PIECE_MAX bytes, before the area. */
+static void buffer_move(struct conversion *conversion)
 {
 	size_t rest = conversion->end - conversion->start;
-	ssize_t got;
 
 	memmove(conversion->buffer + PIECE_MAX - rest, conversion->buffer + conversion->start, rest);
 	conversion->walked = PIECE_MAX - rest + (conversion->walked - conversion->start);
 	conversion->start = PIECE_MAX - rest;
 	conversion->end = PIECE_MAX;
+}
+
+/* Take a read's worth more.  Returns how many bytes, 0 at the end, or -errno. */
+static ssize_t buffer_fill(struct conversion *conversion)
+{
+	ssize_t got;
+
+	/* Not at each of many small reads. */
+	if (conversion->start == conversion->end || conversion->end > PIECE_MAX + AREA / 2)
+		buffer_move(conversion);
 	input_settle(conversion->input, true);
-	got = input_take(conversion->input, conversion->buffer + PIECE_MAX, AREA);
+	got = input_take(conversion->input, conversion->buffer + conversion->end,
+	                 PIECE_MAX + AREA - conversion->end);
 	if (got > 0) {
 		conversion->end += (size_t)got;
 		conversion->taken += (uint64_t)got;
