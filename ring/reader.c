@@ -246,9 +246,10 @@ int ring_reader_set_result(struct ring_reader *reader, int code)
 	return 0;
 }
 
-void ring_reader_count_message(struct ring_reader *reader)
+void ring_reader_count_messages(struct ring_reader *reader, uint64_t count)
 {
-	atomic_store_explicit(&reader->entry->messages, ++reader->messages, memory_order_relaxed);
+	reader->messages += count;
+	atomic_store_explicit(&reader->entry->messages, reader->messages, memory_order_relaxed);
 }
 
 void ring_reader_count_drop(struct ring_reader *reader)

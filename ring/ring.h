@@ -198,8 +198,8 @@ int ring_writer_wait_space(struct ring_writer *writer, int64_t timeout_ms);
 uint64_t ring_writer_position(const struct ring_writer *writer);
 uint64_t ring_writer_published(const struct ring_writer *writer);
 
-/* Count a finished message, for display. */
-void ring_writer_count_message(struct ring_writer *writer);
+/* Count finished messages, for display. */
+void ring_writer_count_messages(struct ring_writer *writer, uint64_t count);
 
 /*
  * Publish what is committed and end the stream.  Needs no room in the ring, so
@@ -310,7 +310,7 @@ enum ring_end ring_reader_end(const struct ring_reader *reader, int *code);
 int ring_reader_set_result(struct ring_reader *reader, int code);
 
 /* Count for display. */
-void ring_reader_count_message(struct ring_reader *reader);
+void ring_reader_count_messages(struct ring_reader *reader, uint64_t count);
 void ring_reader_count_drop(struct ring_reader *reader);
 
 void ring_reader_interrupt(struct ring_reader *reader);

@@ -370,9 +370,10 @@ uint64_t ring_writer_published(const struct ring_writer *writer)
 	return writer->published;
 }
 
-void ring_writer_count_message(struct ring_writer *writer)
+void ring_writer_count_messages(struct ring_writer *writer, uint64_t count)
 {
-	atomic_store_explicit(&writer->segment.control->messages, ++writer->messages,
+	writer->messages += count;
+	atomic_store_explicit(&writer->segment.control->messages, writer->messages,
 	                      memory_order_relaxed);
 }
 

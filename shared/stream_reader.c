@@ -46,6 +46,7 @@ struct stream_reader {
 	uint64_t body_length;          /* of the present message */
 	struct digest digest;
 	uint64_t messages, body_bytes;
+	uint64_t delivered, counted;   /* messages not dropped; and those the ring knows of */
 	char text[STREAM_TEXT_MAX + 1];
 	char fault[FAULT_MAX];
 };
@@ -94,6 +95,8 @@ int stream_release(struct stream_reader *stream)
 
 	if (stream->used == 0)
 		return 0;
+	ring_reader_count_messages(stream->ring, stream->delivered - stream->counted);
+	stream->counted = stream->delivered;
 	/* The batch goes, and a header in it. */
 	if (stream->header != NULL && stream->header != stream->header_copy) {
 		memcpy(stream->header_copy, stream->header, stream->header_length);
@@ -183,7 +186,7 @@ static void message_end(struct stream_reader *stream)
 	if (stream->dropping)
 		ring_reader_count_drop(stream->ring);
 	else
-		ring_reader_count_message(stream->ring);
+		stream->delivered++;
 }
 
 static int end_check(struct stream_reader *stream, const struct frame *frame)
@@ -379,6 +382,46 @@ static bool is_told(const struct stream_reader *stream, struct stream_item *item
 	return true;
 }
 
+/*
+ * A whole message, in the order that our writer writes: marker, HEADER or none,
+ * DATA.  The usual case of a small one; anything else goes step by step.
+ */
+static bool whole_take(struct stream_reader *stream, struct stream_item *item)
+{
+	const uint8_t *bytes = stream->batch;
+	size_t left = stream->left, header = 0;
+	uint32_t length;
+
+	if (left < 1 + STREAM_FRAME_HEAD || bytes[0] != STREAM_WHOLE)
+		return false;
+	bytes++;
+	left--;
+	item->header = NULL;
+	item->header_length = 0;
+	if (bytes[0] == STREAM_HEADER) {
+		length = get_u32(bytes + 1);
+		if (length > STREAM_HEADER_MAX || left < STREAM_FRAME_HEAD + length + STREAM_FRAME_HEAD)
+			return false;
+		item->header = bytes + STREAM_FRAME_HEAD;
+		item->header_length = length;
+		header = STREAM_FRAME_HEAD + length;
+		bytes += header;
+		left -= header;
+	}
+	length = get_u32(bytes + 1);
+	if (bytes[0] != STREAM_DATA || length > left - STREAM_FRAME_HEAD)
+		return false;
+	item->part = STREAM_PART_WHOLE;
+	item->bytes = bytes + STREAM_FRAME_HEAD;
+	item->length = length;
+	item->message = stream->messages++;
+	item->position = position(stream) + 1 + header;
+	stream->delivered++;
+	stream->body_bytes += length;
+	take(stream, 1 + header + STREAM_FRAME_HEAD + length);
+	return true;
+}
+
 int stream_next(struct stream_reader *stream, struct stream_item *item)
 {
 	for (;;) {
@@ -389,6 +432,8 @@ int stream_next(struct stream_reader *stream, struct stream_item *item)
 			if (found != 0)
 				return found;
 		}
+		if (stream->state == BETWEEN && !stream->drop && whole_take(stream, item))
+			return 0;
 		found = stream->left > 0 ? step(stream, item) : refill(stream, item);
 		if (found < 0)
 			return found;

@@ -49,6 +49,7 @@ struct stream_writer {
 
 	uint64_t body_length;      /* of the open message, in closed frames */
 	uint64_t messages, body_bytes;
+	uint64_t counted;          /* messages that the ring knows of */
 };
 
 int stream_writer_open(struct stream_writer **out, struct ring_writer *ring, bool digest)
@@ -90,6 +91,9 @@ static void commit_done(struct stream_writer *stream)
 	if (stream->done != stream->committed)
 		ring_writer_commit(stream->ring, (size_t)(stream->done - stream->committed));
 	stream->committed = stream->done;
+	if (stream->messages != stream->counted)
+		ring_writer_count_messages(stream->ring, stream->messages - stream->counted);
+	stream->counted = stream->messages;
 }
 
 /*
@@ -274,7 +278,6 @@ static void message_count(struct stream_writer *stream)
 	stream->open = false;
 	stream->messages++;
 	stream->body_bytes += stream->body_length;
-	ring_writer_count_message(stream->ring);
 }
 
 int stream_finish(struct stream_writer *stream)
@@ -313,11 +316,40 @@ int stream_finish(struct stream_writer *stream)
 	return 0;
 }
 
+/* The whole message fits the slot's rest: the usual case of a small one. */
+static void send_here(struct stream_writer *stream, const void *header, size_t header_length,
+                      const void *body, size_t length)
+{
+	uint8_t *out = stream->fill;
+
+	*out++ = STREAM_WHOLE;
+	if (header_length > 0) {
+		out[0] = STREAM_HEADER;
+		put_u32(out + 1, (uint32_t)header_length);
+		memcpy(out + STREAM_FRAME_HEAD, header, header_length);
+		out += STREAM_FRAME_HEAD + header_length;
+	}
+	out[0] = STREAM_DATA;
+	put_u32(out + 1, (uint32_t)length);
+	memcpy(out + STREAM_FRAME_HEAD, body, length);
+	stream->fill = stream->done = out + STREAM_FRAME_HEAD + length;
+	stream->messages++;
+	stream->body_bytes += length;
+}
+
 int stream_send(struct stream_writer *stream, const void *header, size_t header_length,
                 const void *body, size_t length)
 {
-	int error = stream_begin(stream, header, header_length);
+	size_t heads = 1 + STREAM_FRAME_HEAD + STREAM_FRAME_HEAD;
+	int error;
 
+	/* Each alone first: their sum cannot overflow then. */
+	if (header_length <= STREAM_HEADER_MAX && length <= stream->slot_size / 2 &&
+	    heads + header_length + length <= room_left(stream)) {
+		send_here(stream, header, header_length, body, length);
+		return 0;
+	}
+	error = stream_begin(stream, header, header_length);
 	if (error == 0)
 		error = stream_put(stream, body, length);
 	if (error == 0)
