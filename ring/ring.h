@@ -184,7 +184,11 @@ uint8_t *ring_writer_room(struct ring_writer *writer, size_t *length);
  * publish.  `length` may not exceed what was claimed. */
 void ring_writer_commit(struct ring_writer *writer, size_t length);
 
-/* Make every committed byte visible, and wake readers that sleep. */
+/*
+ * Make every committed byte visible, and wake readers that sleep.  Leaving a
+ * slot makes its bytes visible, too, but may leave sleepers asleep for some
+ * slots more: publish before anything that takes its time.
+ */
 void ring_writer_publish(struct ring_writer *writer);
 
 /*

@@ -86,6 +86,19 @@ void ring_destroy(struct ring_writer *writer)
 	free(writer);
 }
 
+static uint64_t slot_size(const struct ring_writer *writer)
+{
+	return writer->segment.geometry.slot_size;
+}
+
+/* Number of the slot after the present one. */
+static uint64_t next_slot(const struct ring_writer *writer)
+{
+	return writer->slot_end / slot_size(writer);
+}
+
+/* ---- publishing ---------------------------------------------------------- */
+
 /* After a store to head or end and a full fence (pairs B and C). */
 static void wake_readers(struct ring_writer *writer)
 {
@@ -106,10 +119,8 @@ static void wake_readers(struct ring_writer *writer)
 	}
 }
 
-void ring_writer_publish(struct ring_writer *writer)
+static void head_store(struct ring_writer *writer)
 {
-	if (writer->published == writer->cursor)
-		return;
 	TESTPOINT("publish_before_head");
 	writer->published = writer->cursor;
 	/* A: payload and used[] first, or a reader would read what is not there. */
@@ -117,8 +128,38 @@ void ring_writer_publish(struct ring_writer *writer)
 	                      memory_order_release);
 	/* B, E: head before the sleeping bits and the words. */
 	fence_full();
+	writer->wake_owed = true;
 	TESTPOINT("publish_after_head");
+}
+
+void ring_writer_publish(struct ring_writer *writer)
+{
+	if (writer->published != writer->cursor)
+		head_store(writer);
+	if (!writer->wake_owed)
+		return;
+	writer->wake_owed = false;
+	writer->woken_slot = next_slot(writer);
 	wake_readers(writer);
+}
+
+/*
+ * Publish a slot that is left.  To wake a sleeping reader costs more than to
+ * fill a small slot, so readers that keep up are woken for several slots at
+ * once.  The wake is owed until then, and is paid before we sleep, at the end,
+ * and whenever the program has nothing more at hand and publishes.
+ */
+static void publish_left_slot(struct ring_writer *writer)
+{
+	uint64_t now = wait_now_ns();
+
+	if (writer->published != writer->cursor)
+		head_store(writer);
+	if (next_slot(writer) - writer->woken_slot < writer->segment.geometry.slot_count / 4 &&
+	    now - writer->woken_ns < WRITER_WAKE_NS)
+		return;
+	writer->woken_ns = now;
+	ring_writer_publish(writer);
 }
 
 void ring_writer_end(struct ring_writer *writer, enum ring_end end, int code)
@@ -136,17 +177,6 @@ void ring_writer_end(struct ring_writer *writer, enum ring_end end, int code)
 }
 
 /* ---- room --------------------------------------------------------------- */
-
-static uint64_t slot_size(const struct ring_writer *writer)
-{
-	return writer->segment.geometry.slot_size;
-}
-
-/* Number of the slot after the present one. */
-static uint64_t next_slot(const struct ring_writer *writer)
-{
-	return writer->slot_end / slot_size(writer);
-}
 
 /* Every tail must be past this slot's beginning before the next is entered. */
 static uint64_t needed_slot(const struct ring_writer *writer)
@@ -214,7 +244,7 @@ static int slot_enter_next(struct ring_writer *writer)
 		slot_record_used(writer, next - 1,
 		                 (uint32_t)(writer->cursor - (writer->slot_end - size)));
 	TESTPOINT("slot_used_recorded");
-	ring_writer_publish(writer);
+	publish_left_slot(writer);
 	writer->cursor = writer->slot_end;
 	writer->slot_base = writer->segment.payload +
 	                    (next % writer->segment.geometry.slot_count) * size;

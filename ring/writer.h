@@ -15,6 +15,7 @@
 #include "ring/watcher.h"
 
 #define WRITER_SLOW_NS 10000000000u    /* a reader is named after 10 s */
+#define WRITER_WAKE_NS 1000000u        /* a full slot wakes readers at least after 1 ms */
 #define WRITER_KEPT_REPORTS 128u
 
 /* What the writer knows of one entry: private memory, guarded by `lock`. */
@@ -37,6 +38,8 @@ struct ring_writer {
 	uint8_t *slot_base;
 	uint64_t min_tail;             /* a lower bound of every tail that counts */
 	uint64_t slots_left, messages;
+	bool wake_owed;                /* head was stored, and sleepers were not woken since */
+	uint64_t woken_slot, woken_ns; /* when they were: the slot after, the time */
 	struct spinner spinner;
 
 	/* Any thread. */

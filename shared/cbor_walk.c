@@ -24,7 +24,6 @@
 #define INFO_EIGHT_BYTES 27              /* 24 .. 27: 1, 2, 4, 8 bytes follow */
 #define INFO_INDEFINITE 31
 
-#define MAJOR_SIMPLE 7
 #define SIMPLE_MIN 32                    /* the least simple value with a byte of its own */
 #define BREAK_BYTE 0xff
 
@@ -348,8 +347,9 @@ static int walk_simple(struct cbor_walker *walker, const uint8_t *bytes, size_t 
 }
 
 /* Tokens that the initial byte does not tell alone. */
-static __attribute__((noinline)) int walk_long(struct cbor_walker *walker, const uint8_t *bytes, size_t length,
-                     struct cbor_token *token, unsigned info)
+static __attribute__((noinline)) int walk_long(struct cbor_walker *walker, const uint8_t *bytes,
+                                               size_t length, struct cbor_token *token,
+                                               unsigned info)
 {
 	int outcome;
 
@@ -365,7 +365,7 @@ static __attribute__((noinline)) int walk_long(struct cbor_walker *walker, const
 	switch (token->kind) {
 	case CBOR_BYTES:
 	case CBOR_TEXT:
-		return walk_string(walker, token, token->length);
+		return walk_string(walker, token, length - (token->size - token->length));
 	case CBOR_ARRAY:
 	case CBOR_MAP:
 		return walker_open_counted(walker, token->kind, token->number);
@@ -438,13 +438,14 @@ int cbor_walk(struct cbor_walker *walker, const uint8_t *bytes, size_t length,
  */
 static inline size_t plain_token_size(const uint8_t *bytes, size_t length)
 {
-	unsigned info = bytes[0] & 31u;
+	uint8_t initial = bytes[0];
+	unsigned info = initial & 31u;
 	size_t head = head_size(info);
 	uint64_t data;
 
 	if (info > INFO_EIGHT_BYTES || length < head)
 		return 0;
-	switch (major_kinds[bytes[0] >> 5]) {
+	switch (major_kinds[initial >> 5]) {
 	case CBOR_UNSIGNED:
 	case CBOR_NEGATIVE:
 		return head;

@@ -20,7 +20,8 @@ extern "C" {
 
 enum stream_byte {
 	STREAM_WHOLE = 'W',
-	STREAM_CHUNKED = 'C',
+	STREAM_CHUNKED = 'C',      /* END will carry a digest */
+	STREAM_UNDIGESTED = 'U',   /* chunked as well, but it will not */
 	STREAM_HEADER = 'H',
 	STREAM_DATA = 'D',
 	STREAM_END = 'E',

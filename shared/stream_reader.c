@@ -191,13 +191,13 @@ static void message_end(struct stream_reader *stream)
 
 static int end_check(struct stream_reader *stream, const struct frame *frame)
 {
-	if (frame->length != 8 && frame->length != 16)
+	if (frame->length != (stream->marker == STREAM_CHUNKED ? 16 : 8))
 		return fail_at(stream, position(stream), "END of a wrong size");
 	if (stream->dropping)
 		return 0;
 	if (get_u64(frame->payload) != stream->body_length)
 		return fail_at(stream, position(stream), "END does not match the length of the body");
-	if (frame->length == 16 && get_u64(frame->payload + 8) != digest_value(&stream->digest))
+	if (stream->marker == STREAM_CHUNKED && get_u64(frame->payload + 8) != digest_value(&stream->digest))
 		return fail_at(stream, position(stream), "digest mismatch");
 	return 0;
 }
@@ -232,7 +232,7 @@ static int frame_take(struct stream_reader *stream, struct stream_item *item)
 			message_end(stream);
 		} else {
 			item->part = STREAM_PART_BODY;
-			if (!stream->dropping)
+			if (stream->marker == STREAM_CHUNKED && !stream->dropping)
 				digest_add(&stream->digest, frame.payload, frame.length);
 		}
 		take(stream, STREAM_FRAME_HEAD + frame.length);
@@ -266,7 +266,7 @@ static int frame_take(struct stream_reader *stream, struct stream_item *item)
 
 static bool is_marker(uint8_t byte)
 {
-	return byte == STREAM_WHOLE || byte == STREAM_CHUNKED;
+	return byte == STREAM_WHOLE || byte == STREAM_CHUNKED || byte == STREAM_UNDIGESTED;
 }
 
 static int between(struct stream_reader *stream)

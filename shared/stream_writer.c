@@ -185,7 +185,7 @@ static void frame_close(struct stream_writer *stream, bool keep_empty)
 static void message_commit(struct stream_writer *stream)
 {
 	if (stream->marker != NULL) {
-		*stream->marker = STREAM_CHUNKED;
+		*stream->marker = stream->digests ? STREAM_CHUNKED : STREAM_UNDIGESTED;
 		stream->marker = NULL;
 		if (stream->digests)
 			digest_begin(&stream->digest);
