@@ -108,22 +108,29 @@ static int entry_take(struct ring_reader *reader, unsigned index, const char *la
 	return 0;
 }
 
-/* Begin where head's slot begins: the writer does not re-enter that slot, so
- * its bytes stand, however far it went since.  -ENOENT: the stream is over. */
+/*
+ * Begin where head's slot begins: the writer does not re-enter that slot, so
+ * its bytes stand, however far it went since.  -ENOENT: the stream is over.
+ *
+ * But the writer may have counted us as soon as we were ACTIVE, met its start
+ * barrier, and gone on to the end.  It marks those it counted before it first
+ * publishes, and heeds their tails from then on: they begin at 0.
+ */
 static int entry_begin(struct ring_reader *reader)
 {
 	const struct ring_control *control = reader->segment.control;
 	uint64_t end = atomic_load_explicit(&control->end, memory_order_acquire);
 	uint64_t head = atomic_load_explicit(&control->head, memory_order_acquire);
+	bool counted = ring_reader_required(reader);
 
-	reader->start = head & ~(reader->slot_bytes - 1);
+	reader->start = counted ? 0 : head & ~(reader->slot_bytes - 1);
 	reader->cursor = reader->start;
 	reader->peeked = reader->start;
 	atomic_store_explicit(&reader->entry->start, reader->start, memory_order_relaxed);
 	atomic_store_explicit(&reader->entry->tail, reader->start, memory_order_release);
 	TESTPOINT("attach_begun");
 	sem_post(&reader->segment.shared->space);      /* the start barrier may be met */
-	return end == RING_OPEN ? 0 : -ENOENT;
+	return end == RING_OPEN || counted ? 0 : -ENOENT;
 }
 
 static int reader_take_any(struct ring_reader *reader, const char *label)
