@@ -1,0 +1,17 @@
+#!/bin/bash
+# shellcheck source=tests/lib.sh
+. "${0%/*}/../lib.sh"
+
+run 5 p "$producer" "$ring" "$dir/absent"
+fatal p "cannot open $dir/absent: No such file or directory$"
+run 5 p "$producer" "$ring" "$dir"
+fatal p "$dir: Is a directory$"
+run 5 p "$producer" "$ring" "$0" "$dir/absent"
+fatal p "cannot open $dir/absent: "
+
+need_nobody
+touch "$dir/secret"
+chmod 0 "$dir/secret"
+run 5 p "${as_nobody[@]}" "$producer" "$ring" "$dir/secret"
+fatal p "cannot open $dir/secret: Permission denied$"
+no_ring

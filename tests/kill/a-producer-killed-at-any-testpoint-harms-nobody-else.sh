@@ -1,0 +1,5 @@
+#!/bin/bash
+# shellcheck source=tests/kill/play.bash
+. "${0%/*}/play.bash"
+
+play p kill 1 3
