@@ -168,8 +168,8 @@ int ring_attach(struct ring_reader **out, const char *name,
 	if (error == 0)
 		error = entry_begin(reader);
 	/* The byte may have been held by somebody who was just removing the
-	 * name of a dead writer's ring. */
-	if (error == 0 && !segment_is_named(&reader->segment))
+	 * name of a dead writer's ring.  A writer that counted us was alive. */
+	if (error == 0 && !ring_reader_required(reader) && !segment_is_named(&reader->segment))
 		error = -ENOENT;
 	if (error == 0)
 		error = watcher_start(&reader->watcher, reader_watch, reader);
