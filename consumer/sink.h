@@ -40,6 +40,7 @@ struct sink_job {
 	void *state;            /* the sink's own */
 };
 
+/* All but body may be NULL: nothing to do. */
 struct sink {
 	const char *name;
 	int (*open)(struct sink_job *job);   /* 0 or -ENOMEM; sets state */

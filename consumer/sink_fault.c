@@ -5,12 +5,13 @@
 
 #include "shared/cbor_walk.h"
 #include "shared/log.h"
+#include "shared/stream.h"
 
 enum exit_code sink_ill_formed(const struct sink_job *job, size_t offset, int outcome)
 {
 	log_fatal("ring \"%s\": message %llu, byte %llu: ill-formed CBOR: %s", job->ring,
 	          (unsigned long long)job->message,
-	          (unsigned long long)(job->position + offset),
+	          (unsigned long long)(job->position + STREAM_FRAME_HEAD + offset),
 	          outcome == 0 ? "a frame ends within a token" : cbor_walk_fault());
 	return EXIT_BAD_DATA;
 }

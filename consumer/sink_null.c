@@ -3,24 +3,6 @@
  */
 #include "consumer/sink.h"
 
-static int null_open(struct sink_job *job)
-{
-	(void)job;
-	return 0;
-}
-
-static void null_close(struct sink_job *job)
-{
-	(void)job;
-}
-
-static enum exit_code null_begin(struct sink_job *job, const struct message_header *header)
-{
-	(void)job;
-	(void)header;
-	return EXIT_COMPLETE;
-}
-
 static enum exit_code null_body(struct sink_job *job, const uint8_t *bytes, size_t length)
 {
 	(void)job;
@@ -29,18 +11,4 @@ static enum exit_code null_body(struct sink_job *job, const uint8_t *bytes, size
 	return EXIT_COMPLETE;
 }
 
-static enum exit_code null_finish(struct sink_job *job, bool complete)
-{
-	(void)job;
-	(void)complete;
-	return EXIT_COMPLETE;
-}
-
-const struct sink sink_null = {
-	.name = "null",
-	.open = null_open,
-	.close = null_close,
-	.begin = null_begin,
-	.body = null_body,
-	.finish = null_finish,
-};
+const struct sink sink_null = { .name = "null", .body = null_body };

@@ -37,26 +37,33 @@ static const char digit_pairs[] =
 	"50515253545556575859606162636465666768697071727374"
 	"75767778798081828384858687888990919293949596979899";
 
+static unsigned count_digits(uint64_t number)
+{
+	static const uint64_t powers[] = {
+		0, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000, 10000000000,
+		100000000000, 1000000000000, 10000000000000, 100000000000000, 1000000000000000,
+		10000000000000000, 100000000000000000, 1000000000000000000, 10000000000000000000u,
+	};
+	/* 1233 / 4096 is a little less than log10(2). */
+	unsigned digits = (64u - (unsigned)__builtin_clzll(number | 1)) * 1233 >> 12;
+
+	return digits + (number >= powers[digits]);
+}
+
 char *text_put_number(char *out, uint64_t number)
 {
-	char digits[TEXT_OUT_NUMBER_MAX];
-	char *first = digits + sizeof(digits);
-	size_t length;
+	char *end = out + count_digits(number), *at = end;
 
 	while (number >= 100) {
-		first -= 2;
-		memcpy(first, digit_pairs + number % 100 * 2, 2);
+		at -= 2;
+		memcpy(at, digit_pairs + number % 100 * 2, 2);
 		number /= 100;
 	}
-	if (number >= 10) {
-		first -= 2;
-		memcpy(first, digit_pairs + number * 2, 2);
-	} else {
-		*--first = (char)('0' + number);
-	}
-	length = (size_t)(digits + sizeof(digits) - first);
-	memcpy(out, first, length);
-	return out + length;
+	if (number >= 10)
+		memcpy(out, digit_pairs + number * 2, 2);
+	else
+		*out = (char)('0' + number);
+	return end;
 }
 
 char *text_put_negative(char *out, uint64_t number)
