@@ -572,9 +572,6 @@ int json_parser_next(struct json_parser *parser, struct json_event *events, size
 		case EXPECT_TEXT:
 			behind = text_begin(parser, at, &event);
 			break;
-		case EXPECT_VALUE:
-			behind = value_take(parser, at, "expected a value", &event);
-			break;
 		case EXPECT_FIRST_ITEM:
 			if (*at == ']')
 				behind = container_close(parser, at, JSON_EVENT_ARRAY_END, &event);
@@ -589,6 +586,13 @@ int json_parser_next(struct json_parser *parser, struct json_event *events, size
 			break;
 		case EXPECT_KEY:
 			behind = key_take(parser, at, "expected a key", &event);
+			if (behind == NULL || parser->state != EXPECT_VALUE || event >= full)
+				break;
+			/* Its value is as a rule at hand. */
+			at = space_skip(parser, behind);
+			/* fall through */
+		case EXPECT_VALUE:
+			behind = value_take(parser, at, "expected a value", &event);
 			break;
 		case EXPECT_COLON:
 			behind = *at == ':' ? colon_expect(parser, at) :

@@ -26,12 +26,10 @@
 #include "shared/log.h"
 #include "shared/utf8.h"
 
-#define AREA (256u << 10)                      /* bytes of a read */
-#define READ_UNIT 4096u                        /* reads go to such addresses, and are multiples of it */
 #define PIECE_MAX (RING_MIN_SLOT_SIZE / 2)     /* what fits half a slot of any ring */
+#define AREA (8 * PIECE_MAX)                   /* bytes of a read */
+#define READ_UNIT 4096u                        /* reads go to such addresses, and are multiples of it */
 #define BULK_LEAST (64u << 10)                 /* shorter strings are not worth aligning */
-
-_Static_assert(PIECE_MAX % READ_UNIT == 0, "the area begins at a page");
 
 struct conversion {
 	struct source_job *job;
@@ -362,10 +360,10 @@ static enum exit_code cbor_run(struct source_job *job, struct input *input)
 {
 	struct message_header header = { .has_type = true, .type = "cbor" };
 	struct conversion *conversion = malloc(sizeof(*conversion));
-	uint8_t *buffer = aligned_alloc(READ_UNIT, PIECE_MAX + AREA);
 	enum exit_code code = EXIT_SYSTEM;
+	void *buffer = NULL;
 
-	if (conversion && buffer) {
+	if (conversion && posix_memalign(&buffer, READ_UNIT, PIECE_MAX + AREA) == 0) {
 		conversion->job = job;
 		conversion->input = input;
 		conversion->buffer = buffer;

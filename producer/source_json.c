@@ -109,7 +109,8 @@ static int text_begin(struct conversion *conversion)
 static int text_end(struct conversion *conversion)
 {
 	room_leave(conversion);
-	return stream_finish(conversion->job->stream);
+	/* An input that is one message may still turn out to be bad. */
+	return conversion->job->options->split ? stream_finish(conversion->job->stream) : 0;
 }
 
 static inline int byte_put(struct conversion *conversion, uint8_t byte)
@@ -183,7 +184,8 @@ static inline int string_put(struct conversion *conversion, const struct json_ev
 
 static inline int number_put(struct conversion *conversion, const struct json_event *event)
 {
-	int error = room_ensure(conversion, event->length + TOKEN_ROOM);
+	/* A bignum takes less than half a byte for each digit. */
+	int error = room_ensure(conversion, event->length / 2 + TOKEN_ROOM);
 	size_t length;
 
 	if (error != 0)
@@ -283,17 +285,19 @@ static enum exit_code events_take(struct conversion *conversion)
 static enum exit_code input_convert(struct conversion *conversion)
 {
 	struct json_parser *parser = &conversion->parser;
+	bool split = conversion->job->options->split;
 	enum exit_code code = EXIT_COMPLETE;
+	int error = 0;
 
 	while (code == EXIT_COMPLETE && !parser->finished && !conversion->over) {
-		bool partial = !conversion->job->options->split;
 		size_t length;
 		char *to = json_parser_room(parser, &length);
 		ssize_t got;
 
-		if (partial)
+		/* A long message is published as it comes; a record when it is whole. */
+		if (!split)
 			room_leave(conversion);
-		input_settle(conversion->input, partial);
+		input_settle(conversion->input, !split);
 		got = input_take(conversion->input, to, length);
 		if (got < 0)
 			return source_input_failed(conversion->input, (int)got);
@@ -303,7 +307,9 @@ static enum exit_code input_convert(struct conversion *conversion)
 			json_parser_finish(parser);
 		code = events_take(conversion);
 	}
-	return code;
+	if (code == EXIT_COMPLETE && !split && !conversion->over)
+		error = stream_finish(conversion->job->stream);
+	return error == 0 ? code : source_stream_failed(error);
 }
 
 static enum exit_code json_run(struct source_job *job, struct input *input)
