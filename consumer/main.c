@@ -10,6 +10,7 @@
 
 #include "consumer/deliver.h"
 #include "consumer/options.h"
+#include "shared/command.h"
 #include "shared/json_out.h"
 #include "shared/leave.h"
 #include "shared/log.h"
@@ -349,7 +350,7 @@ int main(int argc, char **argv)
 	struct ring_reader *ring;
 	enum exit_code code;
 
-	log_open("sluice-consumer");
+	command_begin("sluice-consumer");
 	run.started_ns = now_ns();
 	run.ticks_dead = run.ticks_stopped = -1;
 	consumer_options_parse(&run.options, argc, argv);

@@ -11,6 +11,7 @@
 
 #include "producer/options.h"
 #include "producer/source.h"
+#include "shared/command.h"
 #include "shared/json_out.h"
 #include "shared/leave.h"
 #include "shared/log.h"
@@ -368,7 +369,7 @@ int main(int argc, char **argv)
 	struct ring_writer *ring;
 	enum exit_code code;
 
-	log_open("sluice-producer");
+	command_begin("sluice-producer");
 	run.started_ns = now_ns();
 	producer_options_parse(&run.options, argc, argv);
 	leave_setup(on_leave);

@@ -63,6 +63,23 @@ static void unguard(int fd)
 	}
 }
 
+/* Not one of 0, 1, 2: a program that was started with those closed would write
+ * its output into the segment.  The descriptor, or -errno. */
+static int away_from_standard(int fd)
+{
+	int higher;
+
+	if (fd < 0)
+		return -errno;
+	if (fd > STDERR_FILENO)
+		return fd;
+	higher = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (higher < 0)
+		higher = -errno;
+	close(fd);
+	return higher;
+}
+
 /* ---- names and sizes --------------------------------------------------- */
 
 int segment_path(const char *name, char path[SEGMENT_PATH_MAX])
@@ -266,9 +283,9 @@ int segment_create(struct segment *segment, const char *name,
 	segment->shared_offset = page_round(control_bytes(geometry.slot_count));
 	segment->payload_offset = segment->shared_offset + page_round(sizeof(struct ring_shared));
 
-	segment->fd = open(SEGMENT_DIR, O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
+	segment->fd = away_from_standard(open(SEGMENT_DIR, O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
 	if (segment->fd < 0)
-		return -errno;
+		return segment->fd;
 	error = guard(segment->fd);
 	if (error == 0 && fchmod(segment->fd, mode) != 0)    /* whatever the umask */
 		error = -errno;
@@ -401,9 +418,9 @@ int segment_open(struct segment *segment, const char *name, bool any_user)
 	error = segment_path(name, segment->path);
 	if (error != 0)
 		return error;
-	segment->fd = open(segment->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	segment->fd = away_from_standard(open(segment->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
 	if (segment->fd < 0)
-		return errno == ELOOP ? -EBADMSG : -errno;
+		return segment->fd == -ELOOP ? -EBADMSG : segment->fd;
 	error = guard(segment->fd);
 	if (error == 0)
 		error = check_fd(segment, any_user);

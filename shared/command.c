@@ -1,16 +1,33 @@
 /* command.c - command lines. */
 #include "shared/command.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "shared/exit.h"
 #include "shared/log.h"
 #include "shared/units.h"
 #include "shared/version.h"
+
+void command_begin(const char *program)
+{
+	/* Of no use in the direction that it is used in. */
+	static const int modes[] = {
+		[STDIN_FILENO] = O_WRONLY,
+		[STDOUT_FILENO] = O_RDONLY,
+		[STDERR_FILENO] = O_RDONLY,
+	};
+
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd]) != fd)
+			exit(EXIT_SYSTEM);
+	log_open(program);
+}
 
 void command_usage(const char *format, ...)
 {

@@ -7,6 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/*
+ * To be called first: the name that begins each line on stderr, and a file
+ * behind each standard descriptor that is closed, so that nothing that is
+ * opened later is taken for it.  Using such a one fails with EBADF.
+ */
+void command_begin(const char *program);
+
 /* Each takes the option's name for its error line, and ends the program with
  * EXIT_USAGE if the value is not of the kind. */
 uint64_t command_number(const char *option, const char *value, uint64_t least, uint64_t most);
