@@ -28,7 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define JSON_MAX_DEPTH 1024
+#define JSON_MAX_DEPTH 1020u           /* of containers */
 #define JSON_MAX_NUMBER 100000u        /* bytes of one number's text; half the buffer, if that is less */
 #define JSON_MAX_EXPONENT 18u          /* digits of its exponent, without leading zeros */
 #define JSON_BUFFER_MIN 64u

@@ -15,6 +15,7 @@
 #include "producer/json_parser.h"
 #include "producer/source.h"
 #include "shared/cbor_put.h"
+#include "shared/cbor_walk.h"
 #include "shared/decimal.h"
 #include "shared/header.h"
 #include "shared/log.h"
@@ -318,6 +319,8 @@ static enum exit_code json_run(struct source_job *job, struct input *input)
 	char *buffer = aligned_alloc(PAGE, BUFFER_SIZE + PAGE);
 	enum exit_code code = EXIT_SYSTEM;
 
+	/* A number may be tag, array, tag and a string's chunks. */
+	_Static_assert(JSON_MAX_DEPTH + 4 <= CBOR_MAX_DEPTH, "what is sent can be read");
 	_Static_assert(JSON_PADDING <= PAGE, "the parser's padding is behind its buffer");
 	if (conversion == NULL || buffer == NULL) {
 		log_fatal("out of memory");
