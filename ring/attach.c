@@ -167,10 +167,6 @@ int ring_attach(struct ring_reader **out, const char *name,
 	error = reader_take_any(reader, options->label);
 	if (error == 0)
 		error = entry_begin(reader);
-	/* The byte may have been held by somebody who was just removing the
-	 * name of a dead writer's ring.  A writer that counted us was alive. */
-	if (error == 0 && !ring_reader_required(reader) && !segment_is_named(&reader->segment))
-		error = -ENOENT;
 	if (error == 0)
 		error = watcher_start(&reader->watcher, reader_watch, reader);
 	if (error != 0)

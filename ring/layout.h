@@ -64,6 +64,7 @@
 
 #define RING_LOCK_WRITER 0
 #define RING_LOCK_ENTRY(entry) (1 + (int)(entry))
+#define RING_LOCK_REMOVER (1 + RING_MAX_READERS)   /* held from the last look to the unlinking */
 
 /* States of an entry, the low byte of its word. */
 enum ring_entry_state {

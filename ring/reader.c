@@ -133,8 +133,13 @@ int ring_reader_release(struct ring_reader *reader, size_t length)
 		    slot_limit(reader, head) == reader->cursor)
 			reader->cursor = slot_end_of(reader, reader->cursor);
 	}
-	atomic_store_explicit(&reader->entry->progress_ns, wait_now_ns(), memory_order_relaxed);
+	ring_reader_progress(reader);
 	return tail_store(reader);
+}
+
+void ring_reader_progress(struct ring_reader *reader)
+{
+	atomic_store_explicit(&reader->entry->progress_ns, wait_now_ns(), memory_order_relaxed);
 }
 
 /* ---- waiting for data ------------------------------------------------------------- */

@@ -10,8 +10,6 @@ static void emit(struct ring_writer *writer, enum ring_event_kind kind, int entr
 {
 	struct ring_event event = { .kind = kind, .entry = entry };
 
-	if (writer->observer == NULL)
-		return;
 	if (entry >= 0) {
 		event.process = writer->notes[entry].report.process;
 		event.required = writer->notes[entry].report.required;
@@ -19,7 +17,26 @@ static void emit(struct ring_writer *writer, enum ring_event_kind kind, int entr
 		event.tail = atomic_load_explicit(&writer->segment.shared->entries[entry].tail,
 		                                  memory_order_relaxed);
 	}
-	writer->observer(writer->observer_context, &event);
+	if (writer->event_count < WRITER_EVENTS)
+		writer->events[writer->event_count++] = event;
+}
+
+static void writer_lock(struct ring_writer *writer)
+{
+	pthread_mutex_lock(&writer->lock);
+}
+
+/* Unlock, and only then tell what happened: an observer may block. */
+static void writer_unlock(struct ring_writer *writer)
+{
+	struct ring_event events[WRITER_EVENTS];
+	unsigned count = writer->event_count;
+
+	memcpy(events, writer->events, count * sizeof events[0]);
+	writer->event_count = 0;
+	pthread_mutex_unlock(&writer->lock);
+	for (unsigned i = 0; i < count && writer->observer != NULL; i++)
+		writer->observer(writer->observer_context, &events[i]);
 }
 
 /* ---- notes on one entry ---------------------------------------------------- */
@@ -159,9 +176,9 @@ static void settle_all(struct ring_writer *writer)
 
 void readers_settle(struct ring_writer *writer)
 {
-	pthread_mutex_lock(&writer->lock);
+	writer_lock(writer);
 	settle_all(writer);
-	pthread_mutex_unlock(&writer->lock);
+	writer_unlock(writer);
 }
 
 /* ---- slow readers -------------------------------------------------------------- */
@@ -180,28 +197,37 @@ static void evict(struct ring_writer *writer, int i)
 	sem_post(&writer->segment.shared->entries[i].data);
 }
 
+/* A reader that holds the ring full must move: release something, or say that
+ * it gets on. */
+static bool has_moved(const struct ring_writer *writer, struct reader_note *note, int i)
+{
+	const struct ring_entry *entry = &writer->segment.shared->entries[i];
+	uint64_t tail = atomic_load_explicit(&entry->tail, memory_order_relaxed);
+	uint64_t progress = atomic_load_explicit(&entry->progress_ns, memory_order_relaxed);
+	uint64_t needed = atomic_load_explicit(&writer->waiting_for, memory_order_relaxed);
+	bool moved = tail != note->last_tail || progress != note->last_progress || tail >= needed;
+
+	note->last_tail = tail;
+	note->last_progress = progress;
+	return moved;
+}
+
 static void check_progress(struct ring_writer *writer)
 {
-	int waited = atomic_load_explicit(&writer->waiting_on, memory_order_relaxed);
 	uint64_t now = wait_now_ns();
 
 	for (int i = 0; i < RING_MAX_READERS; i++) {
 		struct reader_note *note = &writer->notes[i];
-		uint64_t tail;
 
 		if (!note->present)
 			continue;
-		tail = atomic_load_explicit(&writer->segment.shared->entries[i].tail,
-		                            memory_order_relaxed);
-		if (tail != note->last_tail || i != waited) {
-			note->last_tail = tail;
+		if (has_moved(writer, note, i)) {
 			note->progress_ns = now;
 			note->warned = false;
-			continue;
-		}
-		if (writer->stall_timeout_ns != 0 && now - note->progress_ns >= writer->stall_timeout_ns)
+		} else if (writer->stall_timeout_ns != 0 &&
+		           now - note->progress_ns >= writer->stall_timeout_ns) {
 			evict(writer, i);
-		else if (!note->warned && now - note->progress_ns >= WRITER_SLOW_NS) {
+		} else if (!note->warned && now - note->progress_ns >= WRITER_SLOW_NS) {
 			note->warned = true;
 			emit(writer, RING_EVENT_READER_SLOW, i);
 		}
@@ -212,11 +238,11 @@ void readers_watch(void *context)
 {
 	struct ring_writer *writer = context;
 
-	pthread_mutex_lock(&writer->lock);
+	writer_lock(writer);
 	settle_all(writer);
 	check_progress(writer);
-	pthread_mutex_unlock(&writer->lock);
 	emit(writer, RING_EVENT_TICK, -1);
+	writer_unlock(writer);
 }
 
 /* ---- the start barrier, and the drain -------------------------------------------- */
@@ -258,10 +284,10 @@ int ring_writer_wait_readers(struct ring_writer *writer, unsigned count,
 		int stop;
 
 		wait_drain(&writer->segment.shared->space);
-		pthread_mutex_lock(&writer->lock);
+		writer_lock(writer);
 		settle_all(writer);
 		present = readers_require(writer, count);
-		pthread_mutex_unlock(&writer->lock);
+		writer_unlock(writer);
 		if (attached != NULL)
 			*attached = present;
 		TESTPOINT("barrier_looked");
@@ -301,10 +327,10 @@ int ring_writer_drain(struct ring_writer *writer, int64_t timeout_ms)
 		int verdict, stop;
 
 		wait_drain(&writer->segment.shared->space);
-		pthread_mutex_lock(&writer->lock);
+		writer_lock(writer);
 		settle_all(writer);
 		verdict = required_verdict(writer);
-		pthread_mutex_unlock(&writer->lock);
+		writer_unlock(writer);
 		TESTPOINT("drain_looked");
 		if (verdict <= 0)
 			return verdict;
@@ -324,7 +350,7 @@ size_t ring_writer_reports(struct ring_writer *writer, struct ring_reader_report
 {
 	size_t count = 0;
 
-	pthread_mutex_lock(&writer->lock);
+	writer_lock(writer);
 	for (int pass = 1; pass >= 0; pass--) {
 		for (unsigned i = 0; i < writer->kept_count; i++)
 			if (writer->kept[i].required == (pass == 1) && count++ < size)
@@ -337,7 +363,7 @@ size_t ring_writer_reports(struct ring_writer *writer, struct ring_reader_report
 				reports[count - 1] = writer->notes[i].report;
 		}
 	}
-	pthread_mutex_unlock(&writer->lock);
+	writer_unlock(writer);
 	return count;
 }
 
@@ -346,7 +372,7 @@ int ring_writer_slowest(struct ring_writer *writer, uint64_t *lag_bytes, struct 
 	uint64_t head, least;
 	int slowest = -1;
 
-	pthread_mutex_lock(&writer->lock);
+	writer_lock(writer);
 	head = atomic_load_explicit(&writer->segment.control->head, memory_order_relaxed);
 	least = head;
 	for (int i = 0; i < RING_MAX_READERS; i++) {
@@ -359,7 +385,7 @@ int ring_writer_slowest(struct ring_writer *writer, uint64_t *lag_bytes, struct 
 		slowest = i;
 		*process = writer->notes[i].report.process;
 	}
-	pthread_mutex_unlock(&writer->lock);
+	writer_unlock(writer);
 	*lag_bytes = head - least;
 	return slowest;
 }

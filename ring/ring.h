@@ -166,7 +166,7 @@ int ring_writer_wait_readers(struct ring_writer *writer, unsigned count,
  * the current slot if too little of it is left.
  *
  * @least   bytes, 1 .. slot size
- * @room    out: where to write; borrowed until commit, abandon or publish
+ * @room    out: where to write; borrowed until commit or publish
  * @length  out: how much is there, >= least, to the end of the slot
  *
  * Returns 0; -EAGAIN the ring is full: ring_writer_wait_space, then try again;
@@ -312,6 +312,10 @@ enum ring_end ring_reader_end(const struct ring_reader *reader, int *code);
  * code, 1 .. 255.  Returns 0; -ESTALE evicted: it does not count.
  */
 int ring_reader_set_result(struct ring_reader *reader, int code);
+
+/* Say that the reader gets on with what it peeked, though it releases nothing
+ * yet: a writer evicts readers that do not.  Any thread. */
+void ring_reader_progress(struct ring_reader *reader);
 
 /* Count for display. */
 void ring_reader_count_messages(struct ring_reader *reader, uint64_t count);

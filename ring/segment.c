@@ -156,15 +156,20 @@ void segment_unlock(const struct segment *segment, int byte)
 	fcntl(segment->fd, F_OFD_SETLK, &lock);
 }
 
-bool segment_is_locked(const struct segment *segment, int byte)
+static bool is_locked(int fd, int byte)
 {
 	struct flock lock = lock_of(byte, F_WRLCK);
-	bool locked = fcntl(segment->fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+	bool locked = fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 
 	/* A system call orders nothing for us: pairs with what the dead one
 	 * stored before it died (pair I; and end and head of a dead writer). */
 	atomic_thread_fence(memory_order_acquire);
 	return locked;
+}
+
+bool segment_is_locked(const struct segment *segment, int byte)
+{
+	return is_locked(segment->fd, byte);
 }
 
 /* ---- removal ----------------------------------------------------------- */
@@ -178,24 +183,35 @@ static void unlink_same(const char *path, int fd)
 		unlink(path);
 }
 
-bool segment_is_named(const struct segment *segment)
-{
-	struct stat status;
-
-	return fstat(segment->fd, &status) == 0 && status.st_nlink > 0;
-}
-
 void segment_unlink(const struct segment *segment)
 {
 	unlink_same(segment->path, segment->fd);
 }
 
+/*
+ * Unlink the name of a ring whose writer is gone.  Its byte never comes to be
+ * held again, so removers only have to keep out of each other's way: between
+ * one's look at the name and its unlinking, another's new ring could get it.
+ * Returns 0 (the name is not this segment's any more); -EEXIST its writer
+ * lives; -EAGAIN somebody else is at it.
+ */
+static int remove_stale(const char *path, int fd)
+{
+	int error = lock_fd(fd, RING_LOCK_REMOVER);
+
+	if (error != 0)
+		return error;
+	if (is_locked(fd, RING_LOCK_WRITER))
+		return -EEXIST;
+	TESTPOINT("remove_before_unlink");
+	unlink_same(path, fd);
+	return 0;
+}
+
 void segment_remove_if_stale(const struct segment *segment)
 {
-	/* The lock guards the look and the unlinking: a new writer that wants
-	 * the name has to take this byte of this segment first. */
-	if (lock_fd(segment->fd, RING_LOCK_WRITER) == 0)
-		unlink_same(segment->path, segment->fd);
+	if (remove_stale(segment->path, segment->fd) != -EAGAIN)
+		segment_unlock(segment, RING_LOCK_REMOVER);
 }
 
 /* ---- mapping ----------------------------------------------------------- */
@@ -305,29 +321,27 @@ int segment_create(struct segment *segment, const char *name,
 }
 
 /* Remove the segment that has our name if it is stale.  0: gone by now. */
-static int remove_stale(const char *path, bool *replaced)
+static int make_way(const char *path, bool *replaced)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	int error;
 
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -errno;
-	error = lock_fd(fd, RING_LOCK_WRITER);
-	if (error == 0) {
-		unlink_same(path, fd);
+	error = remove_stale(path, fd);
+	if (error == 0)
 		*replaced = true;
-	}
 	close(fd);
-	return error == -EAGAIN ? -EEXIST : error;
+	return error;
 }
 
-/* Readers that find a dead writer's ring hold its byte for a moment, too. */
-#define REMOVERS_GONE_TRIES 20
-#define REMOVERS_GONE_NS 5000000
+/* Somebody else who is removing the same stale name needs but a moment. */
+#define REMOVER_TRIES 100
+#define REMOVER_MOMENT_NS 5000000
 
 int segment_link(struct segment *segment, bool *replaced)
 {
-	const struct timespec moment = { .tv_nsec = REMOVERS_GONE_NS };
+	const struct timespec moment = { .tv_nsec = REMOVER_MOMENT_NS };
 	unsigned tries = 0;
 	char self[64];
 
@@ -342,8 +356,8 @@ int segment_link(struct segment *segment, bool *replaced)
 			break;
 		if (errno != EEXIST)
 			return -errno;
-		error = remove_stale(segment->path, replaced);
-		if (error == -EEXIST && tries++ < REMOVERS_GONE_TRIES)
+		error = make_way(segment->path, replaced);
+		if (error == -EAGAIN && tries++ < REMOVER_TRIES)
 			nanosleep(&moment, NULL);
 		else if (error != 0)
 			return error;

@@ -62,14 +62,10 @@ void segment_unlock(const struct segment *segment, int byte);
  * by an acquire fence, so that what its holder stored is seen. */
 bool segment_is_locked(const struct segment *segment, int byte);
 
-/* Does a name still lead to it? */
-bool segment_is_named(const struct segment *segment);
-
-/* Unlink the name if it still leads to this segment.  Only for who holds the
- * writer's byte. */
+/* Unlink the name if it still leads to this segment.  For its writer. */
 void segment_unlink(const struct segment *segment);
 
-/* If nobody holds the writer's byte, take it and unlink the name. */
+/* If nobody holds the writer's byte, unlink the name. */
 void segment_remove_if_stale(const struct segment *segment);
 
 #endif

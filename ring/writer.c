@@ -19,7 +19,6 @@ static int writer_start(struct ring_writer *writer, const struct ring_writer_opt
 		return -error;
 	writer->slot_end = writer->segment.geometry.slot_size;
 	writer->slot_base = writer->segment.payload;
-	atomic_init(&writer->waiting_on, -1);
 	writer->stall_timeout_ns = (uint64_t)options->stall_timeout_ms * 1000000u;
 	writer->observer = options->observer;
 	writer->observer_context = options->observer_context;
@@ -358,11 +357,14 @@ static int wait_for_space(struct ring_writer *writer, uint64_t deadline_ns)
 		before = wait_now_ns();
 		if (before >= deadline_ns)
 			return -ETIMEDOUT;
-		atomic_store_explicit(&writer->waiting_on, slowest, memory_order_relaxed);
+		atomic_store_explicit(&writer->waiting_for, needed, memory_order_relaxed);
 		sleep_for(writer, slowest, &look, deadline_ns);
 		spent = wait_now_ns() - before;
 		atomic_fetch_add_explicit(&control->blocked_ns, spent, memory_order_relaxed);
 		atomic_fetch_add_explicit(&control->blocked_by_ns[slowest], spent, memory_order_relaxed);
+		/* The watcher looks, too, but may itself be blocked in its observer. */
+		if (spent >= WAIT_SLICE_MS * 1000000u)
+			readers_settle(writer);
 	}
 }
 
@@ -375,7 +377,7 @@ int ring_writer_wait_space(struct ring_writer *writer, int64_t timeout_ms)
 	ring_writer_publish(writer);
 	atomic_store_explicit(&control->blocked_since_ns, wait_now_ns(), memory_order_relaxed);
 	error = wait_for_space(writer, wait_deadline_ns(timeout_ms));
-	atomic_store_explicit(&writer->waiting_on, -1, memory_order_relaxed);
+	atomic_store_explicit(&writer->waiting_for, 0, memory_order_relaxed);
 	atomic_store_explicit(&control->blocked_since_ns, 0, memory_order_relaxed);
 	return error;
 }

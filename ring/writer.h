@@ -17,13 +17,15 @@
 #define WRITER_SLOW_NS 10000000000u    /* a reader is named after 10 s */
 #define WRITER_WAKE_NS 1000000u        /* a full slot wakes readers at least after 1 ms */
 #define WRITER_KEPT_REPORTS 128u
+/* Of one look: for each entry its joining, outcome and slowness, and one for all. */
+#define WRITER_EVENTS (3 * RING_MAX_READERS + 1)
 
 /* What the writer knows of one entry: private memory, guarded by `lock`. */
 struct reader_note {
 	bool present;                  /* ACTIVE under this generation, not freed yet */
 	bool warned;                   /* named as slow, until it moves */
 	uint64_t word;                 /* the entry's word while ACTIVE */
-	uint64_t last_tail;
+	uint64_t last_tail, last_progress;
 	uint64_t progress_ns;          /* last time that it moved, or was not waited for */
 	struct ring_reader_report report;
 };
@@ -44,7 +46,7 @@ struct ring_writer {
 
 	/* Any thread. */
 	_Atomic int stop;              /* 0, -EINTR or -EPIPE: claims and waits return it */
-	_Atomic int waiting_on;        /* entry that the owner sleeps for, or -1 */
+	_Atomic uint64_t waiting_for;  /* position that every tail must reach; 0: not waiting */
 
 	/* Guarded by lock. */
 	pthread_mutex_t lock;
@@ -54,6 +56,8 @@ struct ring_writer {
 	bool started;                  /* the barrier was met */
 	unsigned required_count;
 	unsigned required_pending;     /* required, and no outcome yet */
+	struct ring_event events[WRITER_EVENTS];   /* to be told once the lock is free */
+	unsigned event_count;
 
 	uint64_t stall_timeout_ns;
 	ring_observer observer;

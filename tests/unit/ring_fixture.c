@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -129,6 +128,19 @@ struct ring_reader *join_ring(void)
 	return join_ring_with((struct ring_reader_options){ .label = "reader" });
 }
 
+int try_join(bool any_user)
+{
+	struct ring_reader_options options = { .label = "reader", .any_user = any_user };
+	struct ring_reader *reader = NULL;
+	int error = ring_attach(&reader, fixture_name(0), &options);
+
+	if (error == 0)
+		ring_detach(reader);
+	else
+		ck_assert_ptr_null(reader);
+	return error;
+}
+
 void ring_move_to(struct ring_writer *writer, uint64_t position)
 {
 	ck_assert_uint_eq(position % SLOT, 0);
@@ -206,6 +218,13 @@ void events_note(void *context, const struct ring_event *event)
 
 	events->last[event->kind] = *event;
 	atomic_fetch_add(&events->count[event->kind], 1);
+}
+
+void pass_looks(const struct events *events, unsigned looks)
+{
+	unsigned before = events_of(events, RING_EVENT_TICK);
+
+	wait_until(events_of(events, RING_EVENT_TICK) - before >= looks);
 }
 
 /* ---- children ------------------------------------------------------------------------ */

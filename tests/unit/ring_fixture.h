@@ -58,6 +58,9 @@ struct ring_writer *make_ring_with(uint32_t slots, struct ring_writer_options op
 struct ring_reader *join_ring(void);
 struct ring_reader *join_ring_with(struct ring_reader_options options);
 
+/* Attach, and leave at once.  Returns what ring_attach says. */
+int try_join(bool any_user);
+
 /* Before anything was written or anybody attached: let the stream be at
  * `position`, the start of a slot. */
 void ring_move_to(struct ring_writer *writer, uint64_t position);
@@ -97,6 +100,9 @@ static inline unsigned events_of(const struct events *events, enum ring_event_ki
 {
 	return atomic_load(&events->count[kind]);
 }
+
+/* Wait for a number of looks of the watcher that tells them. */
+void pass_looks(const struct events *events, unsigned looks);
 
 /* ---- children ------------------------------------------------------------------ */
 

@@ -433,157 +433,6 @@ START_TEST(the_slowest_of_three_readers_holds_the_ring)
 }
 END_TEST
 
-/* ---- waiting ------------------------------------------------------------------------------------ */
-
-START_TEST(waiting_for_space_publishes_first_and_times_out)
-{
-	struct ring_writer *writer = make_ring(2);
-	struct ring_reader *reader = join_ring();
-
-	put_and_publish(writer, SLOT);
-	ck_assert_int_eq(put_bytes(writer, SLOT), 0);
-	ck_assert_int_eq(put_bytes(writer, 1), -EAGAIN);
-	ck_assert_int_eq(ring_writer_wait_space(writer, 20), -ETIMEDOUT);
-	ck_assert_uint_eq(ring_writer_published(writer), 2 * SLOT);
-	ck_assert_uint_gt(ring_writer_blocked_ns(writer), 0);
-	ck_assert_uint_eq(atomic_load(&writer->segment.control->blocked_since_ns), 0);
-	ck_assert_uint_eq(atomic_load(&writer->segment.shared->wish), 0);
-	ck_assert_int_eq(atomic_load(&writer->waiting_on), -1);
-	ring_detach(reader);
-	ring_destroy(writer);
-}
-END_TEST
-
-START_TEST(waiting_for_space_that_is_there_returns_at_once)
-{
-	struct ring_writer *writer = make_ring(2);
-	struct ring_reader *reader = join_ring();
-
-	put_and_publish(writer, SLOT);
-	put_and_publish(writer, SLOT);
-	ck_assert_int_eq(put_bytes(writer, 1), -EAGAIN);
-	take_bytes(reader);
-	ck_assert_int_eq(ring_writer_wait_space(writer, 0), 0);
-	ck_assert_int_eq(put_bytes(writer, 1), 0);
-	ring_detach(reader);
-	ring_destroy(writer);
-}
-END_TEST
-
-START_TEST(waiting_for_data_times_out_or_finds_what_is_there)
-{
-	struct ring_writer *writer = make_ring(2);
-	struct ring_reader *reader = join_ring();
-
-	ck_assert_int_eq(ring_reader_wait(reader, 20), -ETIMEDOUT);
-	ck_assert_int_eq(ring_reader_wait(reader, 0), -ETIMEDOUT);
-	ck_assert_uint_eq(atomic_load(&writer->segment.shared->sleeping), 0);
-	put_and_publish(writer, 1);
-	ck_assert_int_eq(ring_reader_wait(reader, 0), 0);
-	ck_assert_uint_eq(take_bytes(reader), 1);
-	ring_detach(reader);
-	ring_destroy(writer);
-}
-END_TEST
-
-START_TEST(a_release_takes_the_wish_and_posts_once)
-{
-	struct ring_writer *writer = make_ring(2);
-	struct ring_reader *reader = join_ring();
-	struct ring_shared *shared = writer->segment.shared;
-	int tokens;
-
-	put_and_publish(writer, SLOT);
-	put_and_publish(writer, SLOT);
-	wait_drain(&shared->space);
-	atomic_store(&shared->wish, wish_make(1, 0));
-	ck_assert(ring_reader_holds_back(reader));
-	take_bytes(reader);
-	ck_assert(!ring_reader_holds_back(reader));
-	ck_assert_uint_eq(atomic_load(&shared->wish), 0);
-	take_bytes(reader);
-	ck_assert_int_eq(sem_getvalue(&shared->space, &tokens), 0);
-	ck_assert_int_eq(tokens, 1);
-	ring_detach(reader);
-	ring_destroy(writer);
-}
-END_TEST
-
-START_TEST(a_release_leaves_a_wish_for_more_or_for_another)
-{
-	struct ring_writer *writer = make_ring(4);
-	struct ring_reader *reader = join_ring();
-	struct ring_shared *shared = writer->segment.shared;
-	int tokens;
-
-	for (int slot = 0; slot < 4; slot++)
-		put_and_publish(writer, SLOT);
-	wait_drain(&shared->space);
-	atomic_store(&shared->wish, wish_make(2, 0));
-	take_bytes(reader);
-	ck_assert_uint_eq(atomic_load(&shared->wish), wish_make(2, 0));
-	atomic_store(&shared->wish, wish_make(1, 1));
-	take_bytes(reader);
-	ck_assert_uint_eq(atomic_load(&shared->wish), wish_make(1, 1));
-	ck_assert(!ring_reader_holds_back(reader));
-	ck_assert_int_eq(sem_getvalue(&shared->space, &tokens), 0);
-	ck_assert_int_eq(tokens, 0);
-	ring_detach(reader);
-	ring_destroy(writer);
-}
-END_TEST
-
-START_TEST(a_publish_clears_the_sleeping_bits_and_posts_once)
-{
-	struct ring_writer *writer = make_ring(2);
-	struct ring_reader *reader = join_ring();
-	struct ring_shared *shared = writer->segment.shared;
-	int tokens;
-
-	atomic_store(&shared->sleeping, 1);
-	for (int i = 0; i < 5; i++)
-		put_and_publish(writer, 1);
-	ck_assert_uint_eq(atomic_load(&shared->sleeping), 0);
-	ck_assert_int_eq(sem_getvalue(&shared->entries[0].data, &tokens), 0);
-	ck_assert_int_eq(tokens, 1);
-	ring_detach(reader);
-	ring_destroy(writer);
-}
-END_TEST
-
-START_TEST(a_wake_that_was_put_off_when_a_slot_was_left_is_made_up_for)
-{
-	enum { PUBLISH, WAIT, FINISH };
-
-	for (int how = PUBLISH; how <= FINISH; how++) {
-		struct ring_writer *writer = make_ring(64);
-		struct ring_reader *reader = join_ring();
-		struct ring_shared *shared = writer->segment.shared;
-		uint8_t *room;
-		size_t length;
-		int tokens;
-
-		writer->woken_ns = wait_now_ns();
-		atomic_store(&shared->sleeping, 1);
-		ck_assert_int_eq(put_bytes(writer, SLOT - 1), 0);
-		ck_assert_int_eq(ring_writer_claim(writer, SLOT, &room, &length), 0);
-		/* It was left, so it can be read; nothing more is committed. */
-		ck_assert_uint_eq(take_bytes(reader), SLOT - 1);
-		if (how == PUBLISH)
-			ring_writer_publish(writer);
-		else if (how == WAIT)
-			ck_assert_int_eq(ring_writer_wait_space(writer, 0), 0);
-		else
-			ring_writer_end(writer, RING_COMPLETE, 0);
-		ck_assert_uint_eq(atomic_load(&shared->sleeping), 0);
-		ck_assert_int_eq(sem_getvalue(&shared->entries[0].data, &tokens), 0);
-		ck_assert_int_eq(tokens, 1);
-		ring_detach(reader);
-		ring_destroy(writer);
-	}
-}
-END_TEST
-
 /* ---- many laps ------------------------------------------------------------------------------------ */
 
 START_TEST(random_pieces_arrive_in_order_over_many_laps)
@@ -652,8 +501,7 @@ int main(void)
 {
 	Suite *suite = suite_create("ring bytes");
 	TCase *pieces = fixture_case(suite, "one piece"), *slots = fixture_case(suite, "slots");
-	TCase *refusals = fixture_case(suite, "refusals"), *waiting = fixture_case(suite, "waiting");
-	TCase *laps = fixture_case(suite, "laps");
+	TCase *refusals = fixture_case(suite, "refusals"), *laps = fixture_case(suite, "laps");
 
 	tcase_add_test(pieces, a_fresh_ring_is_empty_at_position_0);
 	tcase_add_test(pieces, both_sides_know_geometry_stream_id_and_each_other);
@@ -676,13 +524,6 @@ int main(void)
 	tcase_add_test(refusals, releasing_the_used_part_gives_the_whole_slot_back);
 	tcase_add_test(refusals, a_reader_at_the_used_end_of_a_slot_goes_on_when_head_leaves_it);
 	tcase_add_test(refusals, the_slowest_of_three_readers_holds_the_ring);
-	tcase_add_test(waiting, waiting_for_space_publishes_first_and_times_out);
-	tcase_add_test(waiting, waiting_for_space_that_is_there_returns_at_once);
-	tcase_add_test(waiting, waiting_for_data_times_out_or_finds_what_is_there);
-	tcase_add_test(waiting, a_release_takes_the_wish_and_posts_once);
-	tcase_add_test(waiting, a_release_leaves_a_wish_for_more_or_for_another);
-	tcase_add_test(waiting, a_publish_clears_the_sleeping_bits_and_posts_once);
-	tcase_add_test(waiting, a_wake_that_was_put_off_when_a_slot_was_left_is_made_up_for);
 	tcase_add_loop_test(laps, random_pieces_arrive_in_order_over_many_laps, 0, 6);
 	tcase_add_test(laps, messages_and_slots_are_counted);
 	return fixture_run(suite);

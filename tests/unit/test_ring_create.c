@@ -2,7 +2,9 @@
 // needs: tests/unit/ring_fixture.c
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -123,6 +125,72 @@ START_TEST(the_mode_is_as_asked_whatever_the_umask)
 	ck_assert_int_eq(stat(fixture_path(0), &status), 0);
 	ck_assert_uint_eq(status.st_mode & 07777, 0600);
 	ring_destroy(writer);
+}
+END_TEST
+
+/* ---- limits of the process ---------------------------------------------------------------- */
+
+static void limit_descriptors(rlim_t most)
+{
+	struct rlimit limit;
+
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = most;
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+static void limit_file_size(rlim_t most)
+{
+	const struct rlimit limit = { most, most };
+
+	signal(SIGXFSZ, SIG_IGN);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+START_TEST(without_a_descriptor_nothing_is_made_or_joined)
+{
+	struct ring_writer *writer = make_ring(2);
+	struct ring_reader_options reading = { .label = NULL };
+	struct ring_reader *reader = NULL;
+	struct ring_geometry geometry = { RING_MIN_SLOT_SIZE, 2 };
+	int next = dup(STDERR_FILENO);
+
+	close(next);
+	limit_descriptors((rlim_t)next);
+	ck_assert_int_eq(create(1, geometry, NULL), -EMFILE);
+	ck_assert_int_eq(ring_attach(&reader, fixture_name(0), &reading), -EMFILE);
+	ck_assert_int_eq(ring_attach_wait(&reader, fixture_name(0), &reading, RING_FOREVER, NULL), -EMFILE);
+	limit_descriptors((rlim_t)next + 8);
+	ck_assert(!name_exists(1));
+	for (unsigned i = 0; i < RING_MAX_READERS; i++)
+		ck_assert(entry_is(writer, i, ENTRY_FREE));
+	ring_destroy(writer);
+}
+END_TEST
+
+START_TEST(a_standard_descriptor_that_is_closed_is_not_taken)
+{
+	struct ring_writer *writer;
+	struct ring_reader *reader;
+
+	close(STDIN_FILENO);
+	writer = make_ring(2);
+	reader = join_ring();
+	ck_assert_int_gt(writer->segment.fd, STDERR_FILENO);
+	ck_assert_int_gt(reader->segment.fd, STDERR_FILENO);
+	ring_detach(reader);
+	ring_destroy(writer);
+}
+END_TEST
+
+START_TEST(a_ring_that_may_not_be_so_large_leaves_nothing)
+{
+	unsigned before = descriptors();
+
+	limit_file_size(100000);
+	ck_assert_int_eq(create(0, (struct ring_geometry){ RING_MIN_SLOT_SIZE, 2 }, NULL), -EFBIG);
+	ck_assert(!name_exists(0));
+	ck_assert_uint_eq(descriptors(), before);
 }
 END_TEST
 
@@ -257,7 +325,7 @@ int main(void)
 {
 	Suite *suite = suite_create("ring create");
 	TCase *names = fixture_case(suite, "names"), *geometry = fixture_case(suite, "geometry");
-	TCase *owner = fixture_case(suite, "owner");
+	TCase *limits = fixture_case(suite, "limits"), *owner = fixture_case(suite, "owner");
 
 	tcase_add_loop_test(names, a_bad_name_is_refused, 0, sizeof bad_names / sizeof bad_names[0]);
 	tcase_add_test(names, a_name_has_at_most_200_bytes);
@@ -266,6 +334,9 @@ int main(void)
 	tcase_add_test(geometry, a_geometry_that_cannot_fit_says_what_is_missing);
 	tcase_add_test(geometry, a_geometry_that_is_given_is_taken_exactly);
 	tcase_add_test(geometry, the_mode_is_as_asked_whatever_the_umask);
+	tcase_add_test(limits, without_a_descriptor_nothing_is_made_or_joined);
+	tcase_add_test(limits, a_standard_descriptor_that_is_closed_is_not_taken);
+	tcase_add_test(limits, a_ring_that_may_not_be_so_large_leaves_nothing);
 	tcase_add_test(owner, a_second_writer_is_refused_and_the_first_goes_on);
 	tcase_add_test(owner, a_ring_whose_writer_was_killed_is_replaced);
 	tcase_add_test(owner, garbage_of_that_name_is_replaced);

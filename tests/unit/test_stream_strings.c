@@ -1,6 +1,5 @@
 /* test_stream_strings.c - long strings, alignment, and messages given up, byte for byte. */
 // needs: tests/unit/ring_fixture.c tests/unit/stream_fixture.c
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
