@@ -3,9 +3,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "consumer/file_name.h"
 #include "shared/leave.h"
@@ -36,10 +39,13 @@ static enum exit_code output_state(const struct delivery *delivery)
 
 static enum exit_code open_file(struct delivery *delivery, const char *path)
 {
-	int error = output_open_file(&delivery->output, path);
+	/* In a directory of ours a name leads nowhere else. */
+	int error = output_open_file(&delivery->output, path, delivery->options->output_dir == NULL);
 
 	if (error == 0)
 		return EXIT_COMPLETE;
+	if (error == -EINTR)
+		return EXIT_INCOMPLETE;
 	log_fatal("cannot create %s: %s", path, strerror(-error));
 	return EXIT_SYSTEM;
 }
@@ -61,30 +67,30 @@ static enum exit_code commit_file(struct delivery *delivery)
 
 /* ---- a file per message ------------------------------------------------------------ */
 
-static bool name_is_taken(const struct delivery *delivery, const char *name)
+/* A name that was given, and how often. */
+struct taken_name {
+	unsigned turns;
+	char name[];
+};
+
+static int names_compare(const void *a, const void *b)
 {
-	for (size_t i = 0; i < delivery->name_count; i++)
-		if (strcmp(delivery->names[i], name) == 0)
-			return true;
-	return false;
+	return strcmp(((const struct taken_name *)a)->name, ((const struct taken_name *)b)->name);
 }
 
-static int name_remember(struct delivery *delivery, const char *name)
+/* Count one more use of `name`.  How many there are now; 0: no memory. */
+static unsigned name_take(struct delivery *delivery, const char *name)
 {
-	if (delivery->name_count == delivery->name_room) {
-		size_t room = delivery->name_room == 0 ? 16 : 2 * delivery->name_room;
-		char **names = realloc(delivery->names, room * sizeof *names);
+	struct taken_name *fresh = malloc(sizeof *fresh + strlen(name) + 1), **found;
 
-		if (names == NULL)
-			return -ENOMEM;
-		delivery->names = names;
-		delivery->name_room = room;
-	}
-	delivery->names[delivery->name_count] = strdup(name);
-	if (delivery->names[delivery->name_count] == NULL)
-		return -ENOMEM;
-	delivery->name_count++;
-	return 0;
+	if (fresh == NULL)
+		return 0;
+	fresh->turns = 0;
+	strcpy(fresh->name, name);
+	found = tsearch(fresh, &delivery->names, names_compare);
+	if (found == NULL || *found != fresh)
+		free(fresh);
+	return found != NULL ? ++(*found)->turns : 0;
 }
 
 /* A file for the message that begins.  Two messages of one name in one stream
@@ -92,13 +98,20 @@ static int name_remember(struct delivery *delivery, const char *name)
 static enum exit_code open_named(struct delivery *delivery, uint64_t message)
 {
 	char name[FILE_NAME_BUFFER], path[PATH_MAX];
+	const char *given = delivery->header.has_name ? delivery->header.name : "";
+	unsigned turn = 1, once = 0;
 
-	file_name_make(delivery->header.has_name ? delivery->header.name : "", message, 0, name);
-	for (unsigned turn = 2; delivery->header.has_name && name_is_taken(delivery, name); turn++)
-		file_name_make(delivery->header.name, message, turn, name);
-	if (delivery->header.has_name && name_remember(delivery, name) != 0) {
-		log_fatal("out of memory");
-		return EXIT_SYSTEM;
+	/* A name with a number may itself have been given: look again. */
+	file_name_make(given, message, 0, name);
+	while (delivery->header.has_name && once != 1) {
+		once = name_take(delivery, name);
+		if (once == 0) {
+			log_fatal("out of memory");
+			return EXIT_SYSTEM;
+		}
+		turn = once > 1 && turn == 1 ? once : turn + 1;
+		if (once > 1)
+			file_name_make(given, message, turn, name);
 	}
 	if (snprintf(path, sizeof path, "%s/%s", delivery->options->output_dir, name) >= (int)sizeof path) {
 		log_fatal("cannot create %s/%s: %s", delivery->options->output_dir, name,
@@ -122,6 +135,8 @@ static const struct sink *sink_for(const struct delivery *delivery, uint64_t mes
 		return &sink_json;
 	if (strcmp(type, "cbor") == 0)
 		return &sink_cbor;
+	if (ring_reader_check(delivery->ring) != 0)
+		return NULL;
 	log_fatal("ring \"%s\": message %" PRIu64 " is of type \"%.100s\", which this version does not "
 	          "know; use --format cbor, diag or null", delivery->options->ring, message, type);
 	return NULL;
@@ -138,6 +153,7 @@ static struct open_sink *sink_open(struct delivery *delivery, const struct sink 
 	open->sink = sink;
 	open->job.output = &delivery->output;
 	open->job.ring = delivery->options->ring;
+	open->job.reader = delivery->ring;
 	if (sink->open != NULL && sink->open(&open->job) != 0) {
 		log_fatal("out of memory");
 		return NULL;
@@ -152,6 +168,8 @@ static enum exit_code message_begin(struct delivery *delivery, const struct stre
 	enum exit_code code;
 
 	if (header_decode(item->header, item->header_length, &delivery->header) != 0) {
+		if (ring_reader_check(delivery->ring) != 0)
+			return EXIT_INCOMPLETE;
 		log_fatal("ring \"%s\": message %" PRIu64 " has a HEADER that cannot be read",
 		          delivery->options->ring, item->message);
 		return EXIT_BAD_DATA;
@@ -227,6 +245,22 @@ enum exit_code delivery_take(struct delivery *delivery, const struct stream_item
 
 /* ---- beginning and end ------------------------------------------------------------- */
 
+/* Better said now than at the first message. */
+static enum exit_code check_directory(const char *path)
+{
+	struct stat status;
+	int error = 0;
+
+	if (stat(path, &status) != 0 || access(path, W_OK | X_OK) != 0)
+		error = errno;
+	else if (!S_ISDIR(status.st_mode))
+		error = ENOTDIR;
+	if (error == 0)
+		return EXIT_COMPLETE;
+	log_fatal("cannot write to directory %s: %s", path, strerror(error));
+	return EXIT_SYSTEM;
+}
+
 enum exit_code delivery_open(struct delivery *delivery, const struct consumer_options *options,
                              struct ring_reader *ring)
 {
@@ -237,8 +271,9 @@ enum exit_code delivery_open(struct delivery *delivery, const struct consumer_op
 		log_fatal("out of memory");
 		return EXIT_SYSTEM;
 	}
+	delivery->output.ring = ring;
 	if (options->output_dir != NULL)
-		return EXIT_COMPLETE;
+		return check_directory(options->output_dir);
 	if (options->output != NULL)
 		return open_file(delivery, options->output);
 	output_open_stdout(&delivery->output);
@@ -265,9 +300,7 @@ void delivery_close(struct delivery *delivery)
 	for (unsigned i = 0; i < delivery->sink_count; i++)
 		if (delivery->sinks[i].sink->close != NULL)
 			delivery->sinks[i].sink->close(&delivery->sinks[i].job);
-	for (size_t i = 0; i < delivery->name_count; i++)
-		free(delivery->names[i]);
-	free(delivery->names);
+	tdestroy(delivery->names, free);
 }
 
 uint64_t delivery_bytes(const struct delivery *delivery)

@@ -26,8 +26,7 @@ struct delivery {
 	unsigned sink_count;
 	struct open_sink *present;     /* of the message that is open */
 	struct message_header header;
-	char **names;                  /* of files written to --output-dir */
-	size_t name_count, name_room;
+	void *names;                   /* tree of names given to files of --output-dir */
 	uint64_t failed_messages;      /* given up by the producer */
 	uint64_t bytes;                /* written to outputs that are closed */
 };

@@ -20,8 +20,9 @@ void file_name_make(const char *name, uint64_t message, unsigned turn, char out[
 	if (length == 0)
 		length = (size_t)snprintf(out, FILE_NAME_BUFFER, "message-%" PRIu64, message);
 	else
-		memcpy(out, last, length);
-	out[length] = '\0';
+		length = (size_t)snprintf(out, FILE_NAME_BUFFER, "%s%.*s",
+		                          strncmp(last, "message-", 8) == 0 ? "_" : "",
+		                          (int)length, last);
 	for (char *c = out; *c != '\0'; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '_';

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "consumer/deliver.h"
 #include "consumer/options.h"
+#include "ring/wait.h"
 #include "shared/command.h"
 #include "shared/json_out.h"
 #include "shared/leave.h"
@@ -34,14 +34,6 @@ static struct {
 	/* Watcher thread only. */
 	int ticks_dead, ticks_stopped; /* -1: not counting */
 } run;
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* ---- what happens meanwhile ---------------------------------------------------- */
 
@@ -246,39 +238,51 @@ static enum exit_code wait_for_more(void)
 	return error == 0 || error == -EINTR ? EXIT_COMPLETE : stream_failed(error);
 }
 
+/* A step did not succeed: the first cause decides what is said. */
+static enum exit_code failed(enum exit_code code)
+{
+	if (leave_is_requested())
+		return leaving();
+	return ring_reader_check(run.ring) != 0 ? end_evicted() : code;
+}
+
+static enum exit_code part_take(const struct stream_item *item)
+{
+	switch (item->part) {
+	case STREAM_PART_EMPTY:
+		return wait_for_more();
+	case STREAM_PART_DROPPED:
+		run.dropped++;
+		return EXIT_COMPLETE;
+	default:
+		return delivery_take(&run.delivery, item);
+	}
+}
+
 static enum exit_code deliver_all(void)
 {
-	for (;;) {
-		struct stream_item item;
-		enum exit_code code;
-		int error;
+	struct stream_item item;
+	enum exit_code code;
+	int error;
 
+	do {
 		if (leave_is_requested())
 			return leaving();
 		error = stream_next(run.stream, &item);
-		if (error != 0) {
-			/* What was published is delivered before its writer's death is told. */
-			code = delivery_flush(&run.delivery);
-			return code != EXIT_COMPLETE ? code : stream_failed(error);
-		}
-		if (item.part == STREAM_PART_ENDED) {
-			code = delivery_flush(&run.delivery);
-			return code != EXIT_COMPLETE ? code : stream_ended();
-		}
-		if (item.part == STREAM_PART_EMPTY) {
-			code = wait_for_more();
-		} else if (item.part == STREAM_PART_DROPPED) {
-			run.dropped++;
-			code = EXIT_COMPLETE;
-		} else {
-			code = delivery_take(&run.delivery, &item);
-		}
-		if (code != EXIT_COMPLETE)
-			return leave_is_requested() ? leaving() : code;
+		if (error != 0 || item.part == STREAM_PART_ENDED)
+			break;
+		code = part_take(&item);
 		atomic_store_explicit(&run.progress.bytes,
 		                      ring_reader_position(run.ring) - ring_reader_start(run.ring),
 		                      memory_order_relaxed);
-	}
+	} while (code == EXIT_COMPLETE);
+	if (error == 0 && item.part != STREAM_PART_ENDED)
+		return failed(code);
+	/* What was published is delivered before its end is judged. */
+	code = delivery_flush(&run.delivery);
+	if (code == EXIT_COMPLETE)
+		code = error == 0 ? stream_ended() : stream_failed(error);
+	return code == EXIT_COMPLETE ? code : failed(code);
 }
 
 static enum exit_code consume(void)
@@ -298,7 +302,7 @@ static enum exit_code consume(void)
 	code = delivery_open(&run.delivery, &run.options, run.ring);
 	if (code == EXIT_COMPLETE && ready_tell(run.options.ready_fd) != 0)
 		code = EXIT_SYSTEM;
-	return code == EXIT_COMPLETE ? deliver_all() : code;
+	return code == EXIT_COMPLETE ? deliver_all() : failed(code);
 }
 
 /* The result comes last: a good one says that everything is durable. */
@@ -326,7 +330,7 @@ static enum exit_code summarize(enum exit_code code)
 		json_out_text(&out, "name", run.options.name != NULL ? run.options.name : "");
 		json_out_number(&out, "exit", code);
 		json_out_text(&out, "reason", log_fatal_text());
-		json_out_seconds(&out, "seconds", now_ns() - run.started_ns);
+		json_out_seconds(&out, "seconds", wait_now_ns() - run.started_ns);
 		json_out_number(&out, "peak_memory_kib", (uint64_t)usage.ru_maxrss);
 		if (run.stream != NULL) {
 			json_out_number(&out, "messages", stream_reader_messages(run.stream));
@@ -351,7 +355,7 @@ int main(int argc, char **argv)
 	enum exit_code code;
 
 	command_begin("sluice-consumer");
-	run.started_ns = now_ns();
+	run.started_ns = wait_now_ns();
 	run.ticks_dead = run.ticks_stopped = -1;
 	consumer_options_parse(&run.options, argc, argv);
 	leave_setup(on_leave);

@@ -133,7 +133,7 @@ static void option_take(struct consumer_options *options, int option, const char
 		options->summary = value;
 		break;
 	case OPTION_READY_FD:
-		options->ready_fd = (int)command_number("ready-fd", value, 0, 65535);
+		options->ready_fd = command_descriptor("ready-fd", value);
 		break;
 	case 'h':
 		fputs(help_text, stdout);

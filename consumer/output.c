@@ -7,15 +7,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "consumer/sink.h"
+#include "ring/ring.h"
 #include "ring/testpoint.h"
 #include "shared/leave.h"
+#include "shared/temporary.h"
 
 #define PIPE_BYTES (1 << 20)
+#define WRITE_MOST (256u << 10)        /* bytes of one write */
 #define THROUGH_LEAST (32u << 10)      /* larger pieces are not copied */
 
 _Static_assert(OUTPUT_ROOM_MAX <= OUTPUT_BUFFER, "room is part of the buffer");
@@ -49,60 +51,42 @@ void output_open_stdout(struct output *output)
 	output_begin(output, STDOUT_FILENO);
 }
 
-/* "DIR/.NAME.PID.tmp" for "DIR/NAME". */
-static int temporary_name(struct output *output)
+int output_open_file(struct output *output, const char *path, bool special)
 {
-	const char *slash = strrchr(output->path, '/');
-	const char *name = slash != NULL ? slash + 1 : output->path;
-	int directory = (int)(name - output->path);
-	int length = snprintf(output->temporary, sizeof output->temporary, "%.*s.%.200s.%d.tmp",
-	                      directory, output->path, name, (int)getpid());
-
-	return length > 0 && (size_t)length < sizeof output->temporary ? 0 : -ENAMETOOLONG;
-}
-
-int output_open_file(struct output *output, const char *path)
-{
-	struct stat status;
-	bool special;
-	int error, fd;
+	int fd;
 
 	if (strlen(path) >= sizeof output->path)
 		return -ENAMETOOLONG;
 	strcpy(output->path, path);
-	special = stat(path, &status) == 0 && !S_ISREG(status.st_mode);
-	if (special) {
-		fd = open(path, O_WRONLY | O_CLOEXEC);
-	} else {
-		error = temporary_name(output);
-		if (error != 0)
-			return error;
-		fd = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	}
+	do {
+		fd = temporary_open(path, special, output->temporary);
+	} while (fd == -EINTR && !leave_is_requested());
 	if (fd < 0)
-		return -errno;
-	output->rename = !special;
+		return fd;
+	output->rename = output->temporary[0] != '\0';
 	output_begin(output, fd);
 	TESTPOINT("output_opened");
 	return 0;
-}
-
-bool output_good(const struct output *output)
-{
-	return output->error == 0;
 }
 
 /* Write all of it, or remember why not. */
 static void write_all(struct output *output, struct iovec *pieces, int count)
 {
 	while (count > 0 && output->error == 0) {
+		size_t whole;
 		ssize_t got;
 
 		if (leave_is_requested()) {
 			output->error = EINTR;
 			return;
 		}
-		got = writev(output->fd, pieces, count);
+		/* Not too much at once: a writer may evict a reader of which it
+		 * hears nothing for a while. */
+		whole = pieces[0].iov_len;
+		if (whole > WRITE_MOST)
+			pieces[0].iov_len = WRITE_MOST;
+		got = writev(output->fd, pieces, whole > WRITE_MOST ? 1 : count);
+		pieces[0].iov_len = whole;
 		if (got < 0 && errno == EAGAIN) {
 			/* Somebody made it non-blocking; wait as if it were not. */
 			struct pollfd poll_fd = { .fd = output->fd, .events = POLLOUT };
@@ -117,6 +101,8 @@ static void write_all(struct output *output, struct iovec *pieces, int count)
 			return;
 		}
 		output->written += (uint64_t)got;
+		if (output->ring != NULL)
+			ring_reader_progress(output->ring);
 		while (count > 0 && (size_t)got >= pieces->iov_len) {
 			got -= (ssize_t)pieces->iov_len;
 			pieces++;
@@ -167,12 +153,12 @@ void output_fill(struct output *output, size_t length)
 	output->used += length;
 }
 
-/* The directory knows the new name. */
-static int sync_directory(const char *path)
+/* The directory of `path`, to be synced when the name is there. */
+static int open_directory(const char *path)
 {
 	char directory[PATH_MAX];
 	char *slash;
-	int fd, error = 0;
+	int fd;
 
 	snprintf(directory, sizeof directory, "%s", path);
 	slash = strrchr(directory, '/');
@@ -181,12 +167,26 @@ static int sync_directory(const char *path)
 	else
 		slash[slash == directory ? 1 : 0] = '\0';
 	fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	/* Some file systems have no such thing for directories. */
-	if (fsync(fd) != 0 && errno != EINVAL)
+	return fd < 0 ? -errno : fd;
+}
+
+/* Give the file its name, durably. */
+static int take_name(struct output *output)
+{
+	int directory = open_directory(output->path), error = 0;
+
+	if (directory < 0)
+		return directory;
+	if (rename(output->temporary, output->path) != 0) {
 		error = -errno;
-	close(fd);
+	} else {
+		output->rename = false;
+		TESTPOINT("output_renamed");
+		/* Some file systems have no such thing for directories. */
+		if (fsync(directory) != 0 && errno != EINVAL)
+			error = -errno;
+	}
+	close(directory);
 	return error;
 }
 
@@ -212,13 +212,8 @@ int output_commit(struct output *output)
 		error = close(output->fd) == 0 ? 0 : -errno;
 		output->fd = -1;
 	}
-	if (error == 0 && output->rename) {
-		if (rename(output->temporary, output->path) != 0)
-			return -errno;
-		output->rename = false;
-		TESTPOINT("output_renamed");
-		error = sync_directory(output->path);
-	}
+	if (error == 0 && output->rename)
+		error = take_name(output);
 	return error;
 }
 

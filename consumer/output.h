@@ -12,7 +12,10 @@
 
 #define OUTPUT_BUFFER (256u << 10)
 
+struct ring_reader;
+
 struct output {
+	struct ring_reader *ring;   /* told of each write that got on; may be NULL */
 	int fd;                     /* -1: closed */
 	int error;                  /* errno of the first write that failed; 0: good */
 	bool rename;                /* written under a temporary name */
@@ -29,15 +32,16 @@ void output_release(struct output *output);
 
 void output_open_stdout(struct output *output);
 
-/* A temporary file beside `path`; devices, pipes and sockets are written as
- * they are.  0 or -errno. */
-int output_open_file(struct output *output, const char *path);
+/* A temporary file beside `path`; with `special`, devices, pipes and sockets are
+ * written as they are.  0 or -errno; -EINTR if the program must leave. */
+int output_open_file(struct output *output, const char *path, bool special);
 
 /* Write what is buffered.  Failures are remembered. */
 void output_flush(struct output *output);
 
 /* Flush, make durable, give the file its name, close.  0 or -errno; then there
- * is no file of that name that was not there before. */
+ * is no file of that name that was not there before, unless only the syncing of
+ * its directory failed. */
 int output_commit(struct output *output);
 
 /* Close; a temporary file goes. */

@@ -29,14 +29,12 @@ void output_write(struct output *output, const void *bytes, size_t length);
 char *output_room(struct output *output, size_t least);
 void output_fill(struct output *output, size_t length);
 
-/* False once a write failed or must stop: a sink may stop early. */
-bool output_good(const struct output *output);
-
 struct sink_job {
 	struct output *output;
 	uint64_t message;       /* its number, from 0, for error lines */
 	uint64_t position;      /* of the frame at hand, for error lines */
 	const char *ring;       /* the ring's name, for error lines */
+	struct ring_reader *reader;  /* asked before bytes are called bad; may be NULL */
 	void *state;            /* the sink's own */
 };
 

@@ -17,4 +17,8 @@ enum exit_code sink_ill_formed(const struct sink_job *job, size_t offset, int ou
 /* Say that a complete message ended with items still open. */
 enum exit_code sink_ended_early(const struct sink_job *job);
 
+/* Was the entry taken from us?  Then the bytes changed while they were read, and
+ * say nothing of who wrote them; the program says that it was evicted. */
+bool sink_is_torn(const struct sink_job *job);
+
 #endif

@@ -37,6 +37,8 @@ static enum exit_code raw_begin(struct sink_job *job, const struct message_heade
 
 static enum exit_code not_a_string(const struct sink_job *job)
 {
+	if (sink_is_torn(job))
+		return EXIT_INCOMPLETE;
 	log_fatal("ring \"%s\": message %llu is not a byte string; use --format json, cbor or diag",
 	          job->ring, (unsigned long long)job->message);
 	return EXIT_BAD_DATA;

@@ -16,6 +16,7 @@
 int input_open(struct input *input, const char *path, struct stream_writer *stream)
 {
 	struct stat status;
+	int error = 0;
 	off_t at;
 
 	memset(input, 0, sizeof *input);
@@ -29,10 +30,16 @@ int input_open(struct input *input, const char *path, struct stream_writer *stre
 			input->fd = open(path, O_RDONLY | O_CLOEXEC);
 		} while (input->fd < 0 && errno == EINTR && !leave_is_requested());
 	}
-	if (input->fd < 0 || fstat(input->fd, &status) != 0)
+	if (input->fd < 0)
 		return -errno;
-	if (S_ISDIR(status.st_mode))
-		return -EISDIR;
+	if (fstat(input->fd, &status) != 0)
+		error = -errno;
+	else if (S_ISDIR(status.st_mode))
+		error = -EISDIR;
+	if (error != 0) {
+		input_close(input);
+		return error;
+	}
 	at = S_ISREG(status.st_mode) ? lseek(input->fd, 0, SEEK_CUR) : -1;
 	/* Files of /proc say that they are empty, and are not. */
 	if (at >= 0 && status.st_size > at) {
@@ -111,12 +118,6 @@ ssize_t input_take(struct input *input, void *buffer, size_t length)
 			                          memory_order_relaxed);
 	}
 	return got;
-}
-
-ssize_t input_read(struct input *input, void *buffer, size_t length)
-{
-	input_settle(input, false);
-	return input_take(input, buffer, length);
 }
 
 enum exit_code source_input_failed(const struct input *input, int error)

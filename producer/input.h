@@ -42,7 +42,4 @@ void input_settle(struct input *input, bool partial);
  */
 ssize_t input_take(struct input *input, void *buffer, size_t length);
 
-/* Both: finished messages are published before a read that would wait. */
-ssize_t input_read(struct input *input, void *buffer, size_t length);
-
 #endif

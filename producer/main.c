@@ -1,16 +1,15 @@
 /* main.c - sluice-producer: inputs into a ring. */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "producer/options.h"
 #include "producer/source.h"
+#include "ring/wait.h"
 #include "shared/command.h"
 #include "shared/json_out.h"
 #include "shared/leave.h"
@@ -32,16 +31,7 @@ static struct {
 	uint64_t started_ns;
 	uint64_t input_bytes;
 	_Atomic int ended;             /* the stream's end is stored */
-	_Atomic int readers_out;       /* no required consumer is left */
 } run;
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* ---- what happens meanwhile ---------------------------------------------------- */
 
@@ -67,13 +57,16 @@ static void show_progress(void)
 	struct ring_process process;
 	struct ring_writer *ring = run.ring;
 	char tail[160] = "", who[RING_LABEL_MAX + 32];
-	uint64_t lag;
+	struct ring_geometry geometry;
+	uint64_t lag, payload;
 
 	if (ring == NULL || !progress_is_due(&run.progress))
 		return;
+	geometry = ring_writer_geometry(ring);
+	payload = (uint64_t)geometry.slot_size * geometry.slot_count;
 	if (ring_writer_slowest(ring, &lag, &process) >= 0)
 		snprintf(tail, sizeof tail, ", ring %u%% full, slowest: %s",
-		         (unsigned)(lag * 100 / ring_writer_segment_bytes(ring)),
+		         (unsigned)(lag * 100 / payload),
 		         described(&process, who, sizeof who));
 	progress_show(&run.progress, tail);
 }
@@ -110,10 +103,8 @@ static void on_event(void *context, const struct ring_event *event)
 		log_note("ring \"%s\": %s joined late; it is not required", run.options.ring, who);
 		break;
 	case RING_EVENT_READERS_OUT:
-		if (!atomic_load(&run.ended)) {
-			atomic_store(&run.readers_out, 1);
+		if (!atomic_load(&run.ended))
 			leave_request();
-		}
 		break;
 	default:
 		break;
@@ -127,7 +118,7 @@ static enum exit_code leaving(void)
 		log_fatal("ring \"%s\": stopped by signal %d (%s) at message %" PRIu64 ", byte %" PRIu64,
 		          run.options.ring, leave_signal(), strsignal(leave_signal()),
 		          run.stream != NULL ? stream_messages(run.stream) : 0,
-		          ring_writer_position(run.ring));
+		          run.ring != NULL ? ring_writer_position(run.ring) : 0);
 		return (enum exit_code)(128 + leave_signal());
 	}
 	log_fatal("ring \"%s\": no required consumer is left, at byte %" PRIu64,
@@ -183,7 +174,9 @@ static enum exit_code create(void)
 		log_fatal("ring \"%s\" is in use by another producer", run.options.ring);
 		return EXIT_ABSENT;
 	}
-	if (error == -ENOSPC)
+	if (error == -EINTR && leave_is_requested())
+		return leaving();
+	if (error == -ENOSPC && shortage.needed_bytes > shortage.available_bytes)
 		return say_shortage(&shortage);
 	if (error == -EINVAL) {
 		log_fatal("not a ring name: \"%s\" (1 to %d characters, no '/', no blanks, no leading '.')",
@@ -350,7 +343,7 @@ static enum exit_code summarize(enum exit_code code)
 		json_out_text(&out, "ring", run.options.ring);
 		json_out_number(&out, "exit", code);
 		json_out_text(&out, "reason", log_fatal_text());
-		json_out_seconds(&out, "seconds", now_ns() - run.started_ns);
+		json_out_seconds(&out, "seconds", wait_now_ns() - run.started_ns);
 		json_out_number(&out, "input_bytes", run.input_bytes);
 		json_out_number(&out, "bad_records", run.job.bad_records);
 		json_out_number(&out, "peak_memory_kib", (uint64_t)usage.ru_maxrss);
@@ -370,7 +363,7 @@ int main(int argc, char **argv)
 	enum exit_code code;
 
 	command_begin("sluice-producer");
-	run.started_ns = now_ns();
+	run.started_ns = wait_now_ns();
 	producer_options_parse(&run.options, argc, argv);
 	leave_setup(on_leave);
 	progress_start(&run.progress, run.options.progress);
@@ -384,12 +377,12 @@ int main(int argc, char **argv)
 	}
 	if (run.options.summary != NULL)
 		code = summarize(code);
+	if (run.stream != NULL)
+		stream_writer_close(run.stream);
 	ring = run.ring;
 	if (ring != NULL) {
 		run.ring = NULL;       /* a late signal finds nothing to interrupt */
 		ring_destroy(ring);
 	}
-	if (run.stream != NULL)
-		stream_writer_close(run.stream);
 	return (int)code;
 }

@@ -37,7 +37,7 @@ static const char help_text[] =
 "      --slot-size SIZE     a power of two, 64K to 64M (default: 1M)\n"
 "      --slots N            2 to 4096 (default: 16)\n"
 "                           defaults shrink to what /dev/shm leaves\n"
-"      --mode MODE          permission bits of the segment (default: 0600)\n"
+"      --mode MODE          permissions of the segment: 0600 (default), 0660, 0666\n"
 "      --spin               spin instead of sleeping: lowest latency, a whole core\n"
 "\n"
 "Reports:\n"
@@ -110,8 +110,10 @@ static mode_t parse_mode(const char *value)
 	char *end;
 	unsigned long mode = strtoul(value, &end, 8);
 
-	if (*value < '0' || *value > '7' || *end != '\0' || mode > 0777 || (mode & 0600) != 0600)
-		command_usage("--mode takes octal permission bits with 0600 in them, not \"%s\"", value);
+	/* Who attaches reads and writes; one without the other is of no use. */
+	if (*value < '0' || *value > '7' || *end != '\0' || (mode & ~0066ul) != 0600 ||
+	    (mode & 0060) % 0060 != 0 || (mode & 0006) % 0006 != 0)
+		command_usage("--mode takes 0600, 0660 or 0666, not \"%s\"", value);
 	return (mode_t)mode;
 }
 
@@ -162,7 +164,7 @@ static void option_take(struct producer_options *options, int option, const char
 		options->summary = value;
 		break;
 	case OPTION_READY_FD:
-		options->ready_fd = (int)command_number("ready-fd", value, 0, 65535);
+		options->ready_fd = command_descriptor("ready-fd", value);
 		break;
 	case 'h':
 		fputs(help_text, stdout);
@@ -224,6 +226,10 @@ void producer_options_parse(struct producer_options *options, int argc, char **a
 			command_usage("unknown option %s", argv[optind - 1]);
 		option_take(options, option, optarg);
 	}
+	if (!options->source_options.split && options->source != &source_json)
+		command_usage("--split is for --format json");
+	if (options->source_options.skip_bad && options->source == &source_raw)
+		command_usage("--skip-bad is for formats that have records: json, cbor");
 	if (optind == argc)
 		command_usage("which RING?");
 	options->ring = argv[optind];

@@ -66,6 +66,15 @@ uint64_t command_size(const char *option, const char *value)
 	return bytes;
 }
 
+int command_descriptor(const char *option, const char *value)
+{
+	int fd = (int)command_number(option, value, 0, 65535);
+
+	if (fcntl(fd, F_GETFD) < 0)
+		command_usage("--%s: file descriptor %d is not open", option, fd);
+	return fd;
+}
+
 int64_t command_time_ms(const char *option, const char *value)
 {
 	int64_t ms;

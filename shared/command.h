@@ -18,6 +18,7 @@ void command_begin(const char *program);
  * EXIT_USAGE if the value is not of the kind. */
 uint64_t command_number(const char *option, const char *value, uint64_t least, uint64_t most);
 uint64_t command_size(const char *option, const char *value);
+int command_descriptor(const char *option, const char *value);   /* one that is open */
 int64_t command_time_ms(const char *option, const char *value);
 bool command_yes_no(const char *option, const char *value);
 

@@ -3,10 +3,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "shared/temporary.h"
 #include "shared/utf8.h"
 
 static void put_string(FILE *file, const char *text)
@@ -85,23 +85,17 @@ void json_out_close(struct json_out *out, char close)
 	out->first = false;
 }
 
-static int temporary_name(const char *path, char *name, size_t size)
-{
-	int length = snprintf(name, size, "%s.%d.tmp", path, (int)getpid());
-
-	return length > 0 && (size_t)length < size ? 0 : -ENAMETOOLONG;
-}
-
 int json_out_begin(struct json_out *out, const char *path)
 {
-	char name[PATH_MAX];
-	int error = temporary_name(path, name, sizeof name);
+	int fd = temporary_open(path, true, out->temporary);
 
-	if (error != 0)
-		return error;
-	out->file = fopen(name, "we");
-	if (out->file == NULL)
-		return -errno;
+	if (fd < 0)
+		return fd;
+	out->file = fdopen(fd, "w");
+	if (out->file == NULL) {
+		close(fd);
+		return -ENOMEM;
+	}
 	out->first = true;
 	fputc('{', out->file);
 	return 0;
@@ -109,17 +103,18 @@ int json_out_begin(struct json_out *out, const char *path)
 
 int json_out_end(struct json_out *out, const char *path)
 {
-	char name[PATH_MAX];
-	int error = temporary_name(path, name, sizeof name);
 	bool bad;
+	int error = 0;
 
 	fputs("}\n", out->file);
 	bad = fflush(out->file) != 0 || ferror(out->file) != 0;
 	if (fclose(out->file) != 0 || bad)
-		error = error != 0 ? error : -EIO;
-	if (error == 0 && rename(name, path) != 0)
+		error = -EIO;
+	if (out->temporary[0] == '\0')
+		return error;
+	if (error == 0 && rename(out->temporary, path) != 0)
 		error = -errno;
 	if (error != 0)
-		unlink(name);
+		unlink(out->temporary);
 	return error;
 }

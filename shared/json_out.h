@@ -4,6 +4,7 @@
 #ifndef SLUICE_JSON_OUT_H
 #define SLUICE_JSON_OUT_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 struct json_out {
 	FILE *file;
 	bool first;            /* no member yet at this level */
+	char temporary[PATH_MAX];
 };
 
 /* Members of the object that is open; key NULL: an element of an array. */
@@ -23,7 +25,8 @@ void json_out_bool(struct json_out *out, const char *key, bool value);
 void json_out_open(struct json_out *out, const char *key, char open);
 void json_out_close(struct json_out *out, char close);
 
-/* Begin an object in `path`, under a temporary name.  0 or -errno. */
+/* Begin an object in `path`, under a temporary name; a device or pipe is written
+ * as it is.  0 or -errno. */
 int json_out_begin(struct json_out *out, const char *path);
 
 /* End it, and give it its name.  0 or -errno. */

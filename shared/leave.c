@@ -38,7 +38,8 @@ void leave_setup(void (*on_request)(void))
 
 	main_thread = pthread_self();
 	request_hook = on_request;
-	signal(SIGPIPE, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);      /* EPIPE and EFBIG say it better */
+	signal(SIGXFSZ, SIG_IGN);
 	catch(SIGRTMIN, on_nudge);
 	catch(SIGTERM, on_signal);
 	catch(SIGINT, on_signal);

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-/* Catch the signals, ignore SIGPIPE.  on_request is called in the signal
+/* Catch the signals, ignore SIGPIPE and SIGXFSZ.  on_request is called in the signal
  * handler: it may only do what is async-signal-safe.  Call from the main
  * thread. */
 void leave_setup(void (*on_request)(void));

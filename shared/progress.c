@@ -3,35 +3,27 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "ring/wait.h"
 #include "shared/log.h"
 #include "shared/units.h"
 
 #define TERMINAL_NS 500000000u         /* between two refreshes */
 #define PLAIN_NS 10000000000u          /* between two lines */
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 void progress_start(struct progress *progress, int wanted)
 {
 	progress->terminal = isatty(STDERR_FILENO) == 1;
 	progress->on = wanted > 0 || (wanted < 0 && progress->terminal);
-	progress->started_ns = progress->shown_ns = now_ns();
+	progress->started_ns = progress->shown_ns = wait_now_ns();
 	progress->shown_bytes = 0;
 }
 
 bool progress_is_due(const struct progress *progress)
 {
 	return progress->on &&
-	       now_ns() - progress->shown_ns >= (progress->terminal ? TERMINAL_NS : PLAIN_NS);
+	       wait_now_ns() - progress->shown_ns >= (progress->terminal ? TERMINAL_NS : PLAIN_NS);
 }
 
 static void format_left(uint64_t left_bytes, double rate, char *out, size_t size)
@@ -48,7 +40,7 @@ static void format_left(uint64_t left_bytes, double rate, char *out, size_t size
 void progress_show(struct progress *progress, const char *tail)
 {
 	char done[UNITS_TEXT_MAX], rate_text[UNITS_TEXT_MAX], mean_text[UNITS_TEXT_MAX];
-	uint64_t now = now_ns(), bytes = atomic_load_explicit(&progress->bytes, memory_order_relaxed);
+	uint64_t now = wait_now_ns(), bytes = atomic_load_explicit(&progress->bytes, memory_order_relaxed);
 	uint64_t total = atomic_load_explicit(&progress->total, memory_order_relaxed);
 	double span = (double)(now - progress->shown_ns) / 1e9;
 	double whole = (double)(now - progress->started_ns) / 1e9;
