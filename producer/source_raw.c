@@ -37,6 +37,7 @@ static enum exit_code read_all(struct stream_writer *stream, struct input *input
 		error = stream_string_room(stream, READ_UNIT, &room, &length);
 		if (error != 0)
 			return source_stream_failed(error);
+		input_settle(input, false);     /* it may have left a slot, and owe a wake */
 		got = input_take(input, room, length - length % READ_UNIT);
 		if (got < 0)
 			return source_input_failed(input, (int)got);

@@ -147,8 +147,7 @@ int ring_create(struct ring_writer **writer, const char *name,
                 struct ring_shortage *shortage, bool *replaced);
 
 /*
- * Unlink the name if it still leads to this ring, wake everybody, unmap and
- * free.  A ring that was not ended reads as died to its readers, so call
+ * Unlink the name if it still leads to this ring, unmap and free.  A ring that was not ended reads as died to its readers, so call
  * ring_writer_end first.
  */
 void ring_destroy(struct ring_writer *writer);

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 
+#define DRAIN_MOST 256             /* more tokens than processes that may post */
 #define SPIN_LEAST_TURNS 16u       /* about 0.5 us */
 #define SPIN_MOST_TURNS 128u       /* about 4 us */
 #define SPIN_RETRY 64u             /* after so many sleeps, try spinning again */
@@ -19,7 +20,7 @@ uint64_t wait_deadline_ns(int64_t timeout_ms)
 
 void wait_drain(sem_t *semaphore)
 {
-	while (sem_trywait(semaphore) == 0)
+	for (int i = 0; i < DRAIN_MOST && sem_trywait(semaphore) == 0; i++)
 		continue;
 }
 

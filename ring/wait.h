@@ -23,7 +23,7 @@ static inline uint64_t wait_now_ns(void)
 /* A deadline timeout_ms from now; UINT64_MAX for RING_FOREVER. */
 uint64_t wait_deadline_ns(int64_t timeout_ms);
 
-/* Take every token there is. */
+/* Take the tokens that there are; a few at most, unless somebody plays tricks. */
 void wait_drain(sem_t *semaphore);
 
 /* Sleep until a token or the end of a slice or of the deadline. */

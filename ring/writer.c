@@ -80,6 +80,8 @@ void ring_destroy(struct ring_writer *writer)
 	TESTPOINT("destroy_before_unlink");
 	segment_unlink(&writer->segment);
 	TESTPOINT("destroy_after_unlink");
+	/* A child that was forked may still have the mapping, and the lock by it. */
+	segment_unlock(&writer->segment, RING_LOCK_WRITER);
 	segment_close(&writer->segment);
 	pthread_mutex_destroy(&writer->lock);
 	free(writer);

@@ -279,6 +279,7 @@ static int between(struct stream_reader *stream)
 		stream->marker = byte;
 		stream->state = MARKED;
 		stream->header = NULL;
+		stream->header_length = 0;
 		stream->body_length = 0;
 		stream->dropping = stream->drop && ring_reader_holds_back(stream->ring);
 		take(stream, 1);

@@ -45,6 +45,10 @@ ended() {
 	done
 	exec 2>/dev/null           # as in ended_with
 	wait
+	if [ "$status" = 0 ] && ls "/dev/shm/sluice.$ring"*; then
+		echo "$0: a ring is left behind"
+		status=1
+	fi
 	rm -f "/dev/shm/sluice.$ring" "/dev/shm/sluice.$ring".*
 	rm -rf "$dir"
 	for order in "${last_orders[@]}"; do
@@ -124,6 +128,9 @@ start() {
 	local name=$1 to=${to:-$dir/$1.out}
 
 	shift
+	# Whoever looks before the program runs is not to see another's output.
+	[ -p "$to" ] || : >"$to"
+	: >"$dir/$name.err"
 	(
 		for fd in "${held[@]}"; do
 			exec {fd}>&-
@@ -394,4 +401,8 @@ overwrite() {
 # The producer has waited a while for the consumer that came first.
 first_holds_back() {
 	[ "$(number_at 768)" -gt 200000000 ]
+}
+
+ring_has_data() {
+	[ "$(ring_head)" -gt 0 ]
 }

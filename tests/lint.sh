@@ -98,7 +98,7 @@ one_way consumer 'consumer|shared|ring'
 
 # A program's options, its help's, and its manual page's are the same.
 for program in producer consumer; do
-	known=$(sed -nE 's/^\t\{ "([a-z-]+)", (no|required)_argument.*/\1/p' "$program/options.c" | sort)
+	known=$(sed -nE 's/^\t\{ "([a-z-]+)", (no|optional|required)_argument.*/\1/p' "$program/options.c" | sort)
 	helped=$(sed -nE 's/^" .* --([a-z-]+).*/\1/p' "$program/options.c" | sort)
 	described=$(sed -nE 's/^\.It Fl (. , )?-([a-z-]+).*/\2/p' "$program/sluice-$program.1" | sort)
 	[ "$known" = "$helped" ] || complain "$program/options.c: --help tells of other options"

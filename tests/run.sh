@@ -101,7 +101,7 @@ start() {
 build() {
 	local log=$scratch/build.log
 
-	make -s -j2 "$@" >"$log" 2>&1 && return
+	make -s -j2 VARIANT="$VARIANT" "$@" >"$log" 2>&1 && return
 	failed=$((failed + 1))
 	echo "FAIL   make $*"
 	sed 's/^/       /' "$log"

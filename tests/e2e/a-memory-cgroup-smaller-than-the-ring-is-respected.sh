@@ -3,6 +3,7 @@
 . "${0%/*}/../lib.sh"
 
 need_root
+need_plain_memory
 need jq
 
 # A group of 8 MiB below the one that we are in, v2 or v1.

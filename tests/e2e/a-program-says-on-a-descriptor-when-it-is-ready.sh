@@ -11,6 +11,6 @@ expect c1 0
 expect c2 0
 
 # A descriptor that is not there.
-run 5 p "$producer" --ready-fd 99 "$ring" "$0"
-fatal p "cannot write to --ready-fd 99: Bad file descriptor$"
+run 2 p "$producer" --ready-fd 99 "$ring" "$0"
+fatal p "--ready-fd: file descriptor 99 is not open .see --help.$"
 no_ring

@@ -49,11 +49,12 @@ same "$dir/files/input" "$dir/input"
 # Where it cannot be written, that is said before anything is taken.
 feed_end
 consume c1 --output "$dir/absent/result" "$ring"
-consume c2 --output-dir "$dir/absent" "$ring"
-produce p -n 2 "$ring" "$dir/input"
+produce p --start-timeout 1s "$ring" "$dir/input"
 expect c1 5
 fatal c1 "cannot create $dir/absent/result: No such file or directory$"
+expect p 1 3
+consume c2 --output-dir "$dir/absent" "$ring"
+run 1 p "$producer" "$ring" "$dir/input"
 expect c2 5
-fatal c2 "cannot create $dir/absent/input: No such file or directory$"
-expect p 1
+fatal c2 "cannot write to directory $dir/absent: No such file or directory$"
 no_ring

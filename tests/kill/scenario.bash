@@ -166,6 +166,7 @@ end_of() {
 if [ "$how" = leave ]; then
 	end_of p
 	end_of b
+	wait_until victim_is_out
 	kill -CONT "${pids[$victim]}" 2>/dev/null || :
 fi
 for name in p "${members[@]}"; do
@@ -257,6 +258,8 @@ leave-a)
 	attach_*) is p 1 && is b 0 && is a 1 3 ;;
 	output_synced:* | output_renamed:* | result_before_store:*) is p 6 && is b 0 && is a 0 ;;
 	result_stored:* | detach_*) is p 0 && is b 0 && is a 0 ;;
+	# The producer need not wait for it again.
+	release_wish_taken:*) is p 1 6 && is b 0 && is a 0 1 ;;
 	*:1) is p 1 && is b 0 && is a 1 ;;
 	*) is p 0 1 6 && is b 0 && is a 0 1 ;;
 	esac

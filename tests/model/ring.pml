@@ -19,8 +19,6 @@
  *   NO_WATCH_POST the watcher frees/evicts a reader but does not post `space`
  *   END_SILENT    storing `end` does not wake sleepers
  *   NO_PUBLISH    the producer sleeps for space with committed bytes unpublished
- *   WAKE_UNPAID   the producer sleeps for space though it stored head without
- *                 waking anybody
  *   OWED_SLEEP    the producer sleeps for space with a wake owed for a slot it left
  *   RECHECK_FIRST the reader looks again before it sets its bit, not after
  */
@@ -95,12 +93,6 @@ inline scan()                   /* smallest of head and the active tails */
     scan_one(0);
     scan_one(1)
 }
-
-#ifdef WAKE_UNPAID
-#define OWES false
-#else
-#define OWES owed
-#endif
 
 proctype Producer() provided (up[PROD])
 {
