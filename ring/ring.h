@@ -29,8 +29,8 @@ extern "C" {
 #define RING_MAX_SLOT_SIZE (64u << 20)
 #define RING_MIN_SLOTS 2u
 #define RING_MAX_SLOTS 4096u
-#define RING_DEFAULT_SLOT_SIZE (1u << 20)
-#define RING_DEFAULT_SLOTS 16u
+#define RING_DEFAULT_SLOT_SIZE (512u << 10)
+#define RING_DEFAULT_SLOTS 8u
 #define RING_WATCH_MS 50       /* how often a watcher looks */
 
 #define RING_FOREVER (-1)      /* a timeout_ms without limit */

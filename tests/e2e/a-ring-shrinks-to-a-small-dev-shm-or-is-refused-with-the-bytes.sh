@@ -28,14 +28,14 @@ refused() {
 # What a container has.
 own_shm 64m
 transfer
-[ "$geometry" = "[16,1048576]" ] || fail "the default does not fit 64 MiB: $geometry"
+[ "$geometry" = "[8,524288]" ] || fail "the default does not fit 64 MiB: $geometry"
 refused "64\.[0-9] MiB" "64\.0 MiB" --slots 64 --slot-size 1M
 refused "128\.[0-9] MiB" "64\.0 MiB" --slots 2 --slot-size 64M
 
 # Four MiB: the default shrinks, and what was asked for is not changed.
 own_shm 4m
 transfer
-[ "$geometry" != "[16,1048576]" ] || fail "the default did not shrink"
+[ "$geometry" != "[8,524288]" ] || fail "the default did not shrink"
 transfer --slots 16
 [ "${geometry%,*}" = "[16" ] || fail "--slots 16 gave $geometry"
 transfer --slot-size 1M

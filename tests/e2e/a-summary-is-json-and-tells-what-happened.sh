@@ -15,7 +15,7 @@ run 0 p "$producer" --summary "$dir/p.json" "$ring" "$dir/input"
 expect c1 0
 tells p '.program == "sluice-producer" and .exit == 0 and .reason == "" and .messages == 1 and
 	.input_bytes == 1000000 and .bad_records == 0 and .seconds > 0 and .peak_memory_kib > 0 and
-	.slots == 16 and .slot_size == 1048576 and .ring == "'"$ring"'"'
+	.slots == 8 and .slot_size == 524288 and .ring == "'"$ring"'"'
 tells p '.consumers | length == 1 and (.[0] | .outcome == "complete" and .required and
 	.name == "q\"uo\\te" and .dropped_messages == 0)'
 tells p ".consumers[0].position == .stream_bytes"

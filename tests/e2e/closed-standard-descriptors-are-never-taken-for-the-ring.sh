@@ -6,6 +6,7 @@ numbers 1000000 >"$dir/input"
 
 # Others, of the ring or of files, must not come in under the numbers of standard
 # descriptors that are closed.
+# shellcheck disable=SC2016 # for the inner shell
 closing=(sh -c 'eval "exec \"\$@\" $0"')
 
 for without in '>&-' '<&- >&-'; do

@@ -1,14 +1,17 @@
 #!/bin/bash
-# shellcheck source=tests/kill/play.bash
-. "${0%/*}/play.bash"
+# shellcheck source=tests/lib.sh
+. "${0%/*}/../lib.sh"
 
-set -e
-cd "$here/../.."
-passed=$("$here/scenario.bash" p points && "$here/scenario.bash" a points)
-written=$(grep -rhoE 'TESTPOINT\("[^"]+"\)' --include='*.c' --exclude-dir=tests --exclude-dir=build . |
-	sed 's/.*"\(.*\)".*/\1/')
-missed=$(comm -13 <(sort -u <<<"$passed") <(sort -u <<<"$written"))
-[ -z "$missed" ] || {
-	printf 'in the source, but never passed:\n%s\n' "$missed"
-	exit 1
-}
+# In a whole stream, and where a stale ring is removed.
+"$tests/kill/scenario.bash" p points >"$dir/passed"
+"$tests/kill/scenario.bash" a points >>"$dir/passed"
+produce p "$ring" </dev/null
+wait_until ring_is_there
+signal p KILL
+expect p 137
+run 3 c1 env SLUICE_TESTPOINT_TRACE="$dir/passed" "$consumer" --wait 0 "$ring"
+
+grep -rhoE 'TESTPOINT\("[^"]+"\)' --include='*.c' --exclude-dir=tests --exclude-dir=build "$root" |
+	sed 's/.*"\(.*\)".*/\1/' >"$dir/written"
+missed=$(comm -13 <(sort -u "$dir/passed") <(sort -u "$dir/written"))
+[ -z "$missed" ] || fail "in the source, but never passed: $missed"

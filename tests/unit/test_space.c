@@ -37,11 +37,10 @@ START_TEST(the_default_shrinks_to_what_is_there)
 		uint64_t available;
 		uint32_t slot_size, slot_count;
 	} cases[] = {
-		{ 64 * MIB, 1u << 20, 16 },
-		{ 17 * MIB, 1u << 20, 16 },
-		{ 16 * MIB, 1u << 20, 8 },
-		{ 8 * MIB, 1u << 20, 4 },
+		{ 64 * MIB, 512u << 10, 8 },
+		{ 5 * MIB, 512u << 10, 8 },
 		{ 4 * MIB, 512u << 10, 4 },
+		{ 3 * MIB, 512u << 10, 4 },
 		{ 2 * MIB, 256u << 10, 4 },
 		{ 512 * KIB, 64u << 10, 4 },
 		{ 256 * KIB, 64u << 10, 2 },
