@@ -174,6 +174,11 @@ static enum exit_code create(void)
 		log_fatal("ring \"%s\" is in use by another producer", run.options.ring);
 		return EXIT_ABSENT;
 	}
+	if (error == -EBUSY) {
+		log_fatal("ring \"%s\" is a dead producer's, and who removes it does not come to an end",
+		          run.options.ring);
+		return EXIT_ABSENT;
+	}
 	if (error == -EINTR && leave_is_requested())
 		return leaving();
 	if (error == -ENOSPC && shortage.needed_bytes > shortage.available_bytes)

@@ -138,7 +138,8 @@ struct ring_reader_report {
  *
  * A geometry of zeros is chosen, and shrinks to what is there; one that was
  * given is taken exactly or refused.  Returns 0; -EINVAL bad name or geometry;
- * -EEXIST a living writer has that name; -ENOSPC; or what the system said.
+ * -EEXIST a living writer has that name; -EBUSY somebody who is removing a dead
+ * one's is stopped at it; -ENOSPC; or what the system said.
  * On failure nothing is left behind.  A named ring is always complete: dying
  * here leaves no name, or a whole ring without an owner.
  */

@@ -360,7 +360,7 @@ int segment_link(struct segment *segment, bool *replaced)
 		if (error == -EAGAIN && tries++ < REMOVER_TRIES)
 			nanosleep(&moment, NULL);
 		else if (error != 0)
-			return error;
+			return error == -EAGAIN ? -EBUSY : error;
 	}
 	TESTPOINT("create_linked");
 	return 0;

@@ -37,7 +37,8 @@ int segment_create(struct segment *segment, const char *name,
                    struct ring_geometry geometry, mode_t mode);
 
 /* Give the segment its name.  A stale one of that name is removed first, with
- * *replaced set.  -EEXIST: a living writer has it. */
+ * *replaced set.  -EEXIST: a living writer has it; -EBUSY: somebody is removing
+ * it, and does not come to an end. */
 int segment_link(struct segment *segment, bool *replaced);
 
 /* Open and check a named segment and map it for a reader.  -ENOENT; -EBADMSG
