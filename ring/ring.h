@@ -148,8 +148,8 @@ int ring_create(struct ring_writer **writer, const char *name,
                 struct ring_shortage *shortage, bool *replaced);
 
 /*
- * Unlink the name if it still leads to this ring, unmap and free.  A ring that was not ended reads as died to its readers, so call
- * ring_writer_end first.
+ * Unlink the name if it still leads to this ring, unmap and free.  A ring that
+ * was not ended reads as died to its readers, so call ring_writer_end first.
  */
 void ring_destroy(struct ring_writer *writer);
 
