@@ -1,5 +1,5 @@
-/* input.c - reading a file or standard input, and what to say when it fails. */
-#include "producer/source.h"
+/* input.c - reading a file or standard input. */
+#include "producer/input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "shared/leave.h"
-#include "shared/log.h"
 
 #define PIPE_BYTES (1 << 20)       /* a larger pipe buffer: fewer, larger reads */
 
@@ -118,16 +117,4 @@ ssize_t input_take(struct input *input, void *buffer, size_t length)
 			                          memory_order_relaxed);
 	}
 	return got;
-}
-
-enum exit_code source_input_failed(const struct input *input, int error)
-{
-	if (error == -EINTR)
-		return source_stream_failed(error);
-	if (error == -ENODATA)
-		log_fatal("%s: the file shrank while it was read: %llu of %llu bytes", input->path,
-		          (unsigned long long)input->taken, (unsigned long long)input->size);
-	else
-		log_fatal("cannot read %s: %s", input->path, strerror(-error));
-	return error == -ENODATA ? EXIT_INCOMPLETE : EXIT_SYSTEM;
 }

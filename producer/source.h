@@ -13,6 +13,7 @@
 
 #include "producer/input.h"
 #include "shared/exit.h"
+#include "shared/header.h"
 #include "shared/stream.h"
 
 struct source_options {
@@ -39,6 +40,9 @@ struct source {
 extern const struct source source_raw;
 extern const struct source source_json;
 extern const struct source source_cbor;
+
+/* Put the input's name into a HEADER, if it has one that can be. */
+void source_name_header(const struct input *input, struct message_header *header);
 
 /* Say that reading `input` or writing the stream failed with -errno, and
  * return the exit code for it.  Silent where the program already said why it

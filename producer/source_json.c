@@ -17,9 +17,7 @@
 #include "shared/cbor_put.h"
 #include "shared/cbor_walk.h"
 #include "shared/decimal.h"
-#include "shared/header.h"
 #include "shared/log.h"
-#include "shared/utf8.h"
 
 #define PAGE 4096u
 #define BUFFER_SIZE (512u << 10)       /* half of it is read at a time */
@@ -55,13 +53,8 @@ static void make_header(struct conversion *conversion, const struct input *input
 	struct message_header header = { .has_type = true };
 
 	strcpy(header.type, "json");
-	/* A name that is not UTF-8 cannot be a CBOR text; it is only a name. */
-	if (!conversion->job->options->split && input->name != NULL &&
-	    strlen(input->name) < HEADER_TEXT_MAX &&
-	    utf8_valid((const uint8_t *)input->name, strlen(input->name)) == strlen(input->name)) {
-		header.has_name = true;
-		strcpy(header.name, input->name);
-	}
+	if (!conversion->job->options->split)
+		source_name_header(input, &header);
 	conversion->header_length = header_encode(&header, conversion->header);
 }
 

@@ -3,8 +3,6 @@
 #include <string.h>
 
 #include "producer/source.h"
-#include "shared/header.h"
-#include "shared/utf8.h"
 
 #define READ_UNIT 4096u            /* file offsets stay multiples of a page */
 #define BULK_LEAST (64u << 10)     /* smaller files are not worth aligning */
@@ -14,12 +12,7 @@ static size_t make_header(const struct input *input, uint8_t *out)
 	struct message_header header = { .has_type = true };
 
 	strcpy(header.type, "raw");
-	/* A name that is not UTF-8 cannot be a CBOR text; it is only a name. */
-	if (input->name != NULL && strlen(input->name) < HEADER_TEXT_MAX &&
-	    utf8_valid((const uint8_t *)input->name, strlen(input->name)) == strlen(input->name)) {
-		header.has_name = true;
-		strcpy(header.name, input->name);
-	}
+	source_name_header(input, &header);
 	header.has_size = input->regular;
 	header.size = input->size;
 	return header_encode(&header, out);
