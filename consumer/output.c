@@ -167,7 +167,9 @@ static int open_directory(const char *path)
 	else
 		slash[slash == directory ? 1 : 0] = '\0';
 	fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	if (fd < 0)
+		return -errno;
+	return fd;
 }
 
 /* Give the file its name, durably. */

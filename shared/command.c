@@ -23,9 +23,12 @@ void command_begin(const char *program)
 		[STDERR_FILENO] = O_RDONLY,
 	};
 
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd]) != fd)
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		int filled = fcntl(fd, F_GETFD) < 0 ? open("/dev/null", modes[fd]) : fd;
+
+		if (filled != fd)      /* the lowest that is free is this one */
 			exit(EXIT_SYSTEM);
+	}
 	log_open(program);
 }
 

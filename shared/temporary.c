@@ -35,7 +35,9 @@ int temporary_open(const char *path, bool special, char temporary[PATH_MAX])
 	if (special && stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
 		int fd = open(path, O_WRONLY | O_CLOEXEC);
 
-		return fd < 0 ? -errno : fd;
+		if (fd < 0)
+			return -errno;
+		return fd;
 	}
 	for (int i = 0; i < TRIES; i++) {
 		int fd, error = make_name(path, temporary);
