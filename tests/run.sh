@@ -18,6 +18,7 @@ LIMIT=${LIMIT:-240}                # seconds for one test
 # The recipe that called us shares no job slots with us.
 MAKEFLAGS=$(printf '%s' "${MAKEFLAGS:-}" | sed -E 's/(^| )(-j[0-9]*|--jobserver-[^ ]*)//g')
 export VARIANT MAKEFLAGS
+export CK_DEFAULT_TIMEOUT=120      # seconds for one unit test; Check's 4 are few on a busy machine
 unset MAKELEVEL SLUICE_TESTPOINT SLUICE_TESTPOINT_TRACE
 
 passed=0 failed=0 skipped=0

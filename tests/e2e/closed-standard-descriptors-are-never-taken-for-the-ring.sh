@@ -23,7 +23,7 @@ done
 
 # What is said goes nowhere, and not into the ring or the output.
 feed_begin
-start p "${closing[@]}" '2>&-' "$producer" "$ring" "$dir/feed"
+start p "${closing[@]}" '2>&-' "$producer" --slot-size 4M "$ring" "$dir/feed"
 start c1 "${closing[@]}" '<&- 2>&-' "$consumer" --output "$dir/result" "$ring"
 cat "$dir/input" >&"$feed"
 wait_until ring_has_data
