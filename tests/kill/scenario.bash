@@ -246,7 +246,7 @@ kill-a)
 	case $point:$passage in
 	attach_locked:* | attach_tail_stored:*) is r 0 && is p 0 ;;
 	attach_*:1 | output_opened:1 | wait_data_bit_set:1) is r 0 && is p 0 1 ;;
-	result_stored:* | detach_*) is p 0 ;;
+	result_stored:* | detach_* | remove_*) is p 0 ;;
 	*:1) is p 1 ;;
 	*) is p 0 1 ;;
 	esac
@@ -257,7 +257,7 @@ leave-a)
 	attach_locked:* | attach_tail_stored:*) is p 3 && is b 3 && is a 3 ;;
 	attach_*) is p 1 && is b 0 && is a 1 3 ;;
 	output_synced:* | output_renamed:* | result_before_store:*) is p 6 && is b 0 && is a 0 ;;
-	result_stored:* | detach_*) is p 0 && is b 0 && is a 0 ;;
+	result_stored:* | detach_* | remove_*) is p 0 && is b 0 && is a 0 ;;
 	# The producer need not wait for it again.
 	release_wish_taken:*) is p 1 6 && is b 0 && is a 0 1 ;;
 	*:1) is p 1 && is b 0 && is a 1 ;;
