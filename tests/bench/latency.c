@@ -98,6 +98,7 @@ struct bare {
 	_Alignas(128) sem_t there;
 	_Alignas(128) uint64_t stamp;
 	_Alignas(128) _Atomic uint64_t ping;
+	_Alignas(128) _Atomic uint64_t seen;   /* so that no stamp is missed */
 };
 
 static struct bare *bare_map(void)
@@ -150,13 +151,19 @@ static void through_line(size_t count)
 				wait_pause();
 			samples[i] = bench_now_ns() - stamp;
 			last = stamp;
+			atomic_store_explicit(&bare->seen, stamp, memory_order_release);
 		}
 		report(samples + count / 10, count - count / 10);
 		_exit(0);
 	}
 	for (size_t i = 0; i < count; i++) {
+		uint64_t stamp;
+
 		pause_until(bench_now_ns() + 20000);
-		atomic_store_explicit(&bare->ping, bench_now_ns(), memory_order_release);
+		stamp = bench_now_ns();
+		atomic_store_explicit(&bare->ping, stamp, memory_order_release);
+		while (atomic_load_explicit(&bare->seen, memory_order_acquire) != stamp)
+			wait_pause();
 	}
 	waitpid(child, NULL, 0);
 }

@@ -54,7 +54,8 @@ expect c1 5
 fatal c1 "cannot create $dir/absent/result: No such file or directory$"
 expect p 1 3
 consume c2 --output-dir "$dir/absent" "$ring"
-run 1 p "$producer" "$ring" "$dir/input"
+produce p --start-timeout 1s "$ring" "$dir/input"
 expect c2 5
 fatal c2 "cannot write to directory $dir/absent: No such file or directory$"
+expect p 1 3
 no_ring
