@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "consumer/deliver.h"
@@ -319,11 +318,9 @@ static enum exit_code conclude(enum exit_code code)
 static enum exit_code summarize(enum exit_code code)
 {
 	struct json_out out;
-	struct rusage usage;
 	int error = json_out_begin(&out, run.options.summary);
 
 	if (error == 0) {
-		getrusage(RUSAGE_SELF, &usage);
 		json_out_text(&out, "program", "sluice-consumer");
 		json_out_text(&out, "version", SLUICE_VERSION);
 		json_out_text(&out, "ring", run.options.ring);
@@ -331,7 +328,7 @@ static enum exit_code summarize(enum exit_code code)
 		json_out_number(&out, "exit", code);
 		json_out_text(&out, "reason", log_fatal_text());
 		json_out_seconds(&out, "seconds", wait_now_ns() - run.started_ns);
-		json_out_number(&out, "peak_memory_kib", (uint64_t)usage.ru_maxrss);
+		json_out_peak_memory(&out, "peak_memory_kib");
 		if (run.stream != NULL) {
 			json_out_number(&out, "messages", stream_reader_messages(run.stream));
 			json_out_number(&out, "body_bytes", stream_reader_body_bytes(run.stream));

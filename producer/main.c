@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "producer/options.h"
@@ -338,11 +337,9 @@ static void summarize_ring(struct json_out *out)
 static enum exit_code summarize(enum exit_code code)
 {
 	struct json_out out;
-	struct rusage usage;
 	int error = json_out_begin(&out, run.options.summary);
 
 	if (error == 0) {
-		getrusage(RUSAGE_SELF, &usage);
 		json_out_text(&out, "program", "sluice-producer");
 		json_out_text(&out, "version", SLUICE_VERSION);
 		json_out_text(&out, "ring", run.options.ring);
@@ -351,7 +348,7 @@ static enum exit_code summarize(enum exit_code code)
 		json_out_seconds(&out, "seconds", wait_now_ns() - run.started_ns);
 		json_out_number(&out, "input_bytes", run.input_bytes);
 		json_out_number(&out, "bad_records", run.job.bad_records);
-		json_out_number(&out, "peak_memory_kib", (uint64_t)usage.ru_maxrss);
+		json_out_peak_memory(&out, "peak_memory_kib");
 		if (run.stream != NULL)
 			summarize_ring(&out);
 		error = json_out_end(&out, run.options.summary);

@@ -72,6 +72,20 @@ void json_out_bool(struct json_out *out, const char *key, bool value)
 	fputs(value ? "true" : "false", out->file);
 }
 
+void json_out_peak_memory(struct json_out *out, const char *key)
+{
+	FILE *status = fopen("/proc/self/status", "re");
+	uint64_t kib = 0;
+	char line[256];
+
+	while (status != NULL && fgets(line, sizeof line, status) != NULL)
+		if (sscanf(line, "VmHWM: %" SCNu64, &kib) == 1)
+			break;
+	if (status != NULL)
+		fclose(status);
+	json_out_number(out, key, kib);
+}
+
 void json_out_open(struct json_out *out, const char *key, char open)
 {
 	put_key(out, key);

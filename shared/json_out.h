@@ -21,6 +21,10 @@ void json_out_number(struct json_out *out, const char *key, uint64_t number);
 void json_out_seconds(struct json_out *out, const char *key, uint64_t ns);
 void json_out_bool(struct json_out *out, const char *key, bool value);
 
+/* How much memory this process had resident at most, in KiB, since its program
+ * began: getrusage(2) would count what the process was before. */
+void json_out_peak_memory(struct json_out *out, const char *key);
+
 /* open is '{' or '[', close its partner. */
 void json_out_open(struct json_out *out, const char *key, char open);
 void json_out_close(struct json_out *out, char close);
