@@ -31,6 +31,32 @@ static void emit(struct ring_reader *reader, enum ring_event_kind kind)
 	reader->observer(reader->observer_context, &event);
 }
 
+/* Is the dead writer's place to be filled again? */
+static bool writer_may_return(const struct ring_reader *reader, uint64_t now)
+{
+	uint64_t patience = (uint64_t)reader->segment.takeover_ms * 1000000u;
+
+	return patience != 0 && now - reader->lost_ns < patience;
+}
+
+/* The writer's lock was seen free while the stream was open: an ended stream
+ * may be left by its writer, and that is no death. */
+static void writer_gone(struct ring_reader *reader)
+{
+	uint64_t now = wait_now_ns();
+
+	if (reader->lost_ns == 0) {
+		reader->lost_ns = now;
+		if (writer_may_return(reader, now))
+			emit(reader, RING_EVENT_WRITER_LOST);
+	}
+	if (writer_may_return(reader, now))
+		return;
+	atomic_store_explicit(&reader->writer_dead, true, memory_order_release);
+	sem_post(&reader->entry->data);
+	emit(reader, RING_EVENT_WRITER_DIED);
+}
+
 static void reader_watch(void *context)
 {
 	struct ring_reader *reader = context;
@@ -47,12 +73,12 @@ static void reader_watch(void *context)
 		reader->end_told = true;
 		emit(reader, RING_EVENT_END);
 	}
-	/* An ended stream may be left by its writer: that is no death. */
-	if (!alive && end == RING_OPEN && !atomic_load(&reader->writer_dead)) {
-		atomic_store_explicit(&reader->writer_dead, true, memory_order_release);
-		sem_post(&reader->entry->data);
-		emit(reader, RING_EVENT_WRITER_DIED);
+	if (alive && reader->lost_ns != 0) {
+		reader->lost_ns = 0;
+		emit(reader, RING_EVENT_WRITER_BACK);
 	}
+	if (!alive && end == RING_OPEN && !atomic_load(&reader->writer_dead))
+		writer_gone(reader);
 	emit(reader, RING_EVENT_TICK);
 }
 
@@ -60,6 +86,7 @@ static void reader_watch(void *context)
 
 static void entry_clear(struct ring_entry *entry, const char *label)
 {
+	atomic_store_explicit(&entry->key, 0, memory_order_relaxed);
 	atomic_store_explicit(&entry->result, 0, memory_order_relaxed);
 	atomic_store_explicit(&entry->messages, 0, memory_order_relaxed);
 	atomic_store_explicit(&entry->dropped, 0, memory_order_relaxed);
@@ -114,59 +141,128 @@ static int entry_take(struct ring_reader *reader, unsigned index, const char *la
  *
  * But the writer may have counted us as soon as we were ACTIVE, met its start
  * barrier, and gone on to the end.  It marks those it counted before it first
- * publishes, and heeds their tails from then on: they begin at 0.
+ * publishes, and heeds their tails from then on: they begin where it began.
+ *
+ * The key comes last: an entry with a key whose tail is not final would be
+ * taken over at a position that is not there any more.
  */
-static int entry_begin(struct ring_reader *reader)
+static int entry_begin(struct ring_reader *reader, const struct ring_reader_options *options)
 {
 	const struct ring_control *control = reader->segment.control;
 	uint64_t end = atomic_load_explicit(&control->end, memory_order_acquire);
 	uint64_t head = atomic_load_explicit(&control->head, memory_order_acquire);
 	bool counted = ring_reader_required(reader);
 
-	reader->start = counted ? 0 : head & ~(reader->slot_bytes - 1);
-	reader->cursor = reader->start;
-	reader->peeked = reader->start;
+	reader->start = counted ? reader->segment.start : head & ~(reader->slot_bytes - 1);
+	reader->cursor = reader->tail = reader->peeked = reader->start;
 	atomic_store_explicit(&reader->entry->start, reader->start, memory_order_relaxed);
 	atomic_store_explicit(&reader->entry->tail, reader->start, memory_order_release);
 	TESTPOINT("attach_begun");
+	atomic_store_explicit(&reader->entry->linger_ms, options->linger_ms, memory_order_relaxed);
+	atomic_store_explicit(&reader->entry->key, options->key, memory_order_release);
+	TESTPOINT("attach_keyed");
 	sem_post(&reader->segment.shared->space);      /* the start barrier may be met */
 	return end == RING_OPEN || counted ? 0 : -ENOENT;
 }
 
-static int reader_take_any(struct ring_reader *reader, const char *label)
+static int entry_take_any(struct ring_reader *reader, const struct ring_reader_options *options)
 {
 	for (unsigned i = 0; i < RING_MAX_READERS; i++)
-		if (entry_take(reader, i, label) == 0)
-			return 0;
+		if (entry_take(reader, i, options->label) == 0)
+			return entry_begin(reader, options);
 	return -EUSERS;
 }
 
-int ring_attach(struct ring_reader **out, const char *name,
-                const struct ring_reader_options *options)
+/* ---- taking a dead owner's entry over -------------------------------------------- */
+
+/*
+ * Take entry `index` over if it has our key.  Its owner is dead if we get the
+ * lock byte.  The writer frees a lingering entry by compare-and-swap, and so do
+ * we take it: one of both.  The new generation tells whoever used the entry
+ * before, and is stopped, that it is not his any more.
+ */
+static int entry_take_over(struct ring_reader *reader, unsigned index,
+                           const struct ring_reader_options *options)
+{
+	struct ring_entry *entry = &reader->segment.shared->entries[index];
+	uint64_t word;
+
+	if (atomic_load_explicit(&entry->key, memory_order_relaxed) != options->key)
+		return -ESRCH;
+	if (segment_lock(&reader->segment, RING_LOCK_ENTRY(index)) != 0)
+		return -EBUSY;
+	TESTPOINT("takeover_locked");
+	word = atomic_load_explicit(&entry->word, memory_order_acquire);
+	reader->word = word_next(word, ENTRY_ACTIVE);
+	if (!word_holds(word) ||
+	    atomic_load_explicit(&entry->key, memory_order_acquire) != options->key ||
+	    !atomic_compare_exchange_strong_explicit(&entry->word, &word, reader->word,
+	                                             memory_order_acq_rel, memory_order_relaxed)) {
+		segment_unlock(&reader->segment, RING_LOCK_ENTRY(index));
+		return -ESRCH;
+	}
+	TESTPOINT("takeover_active");
+	reader->index = index;
+	reader->entry = entry;
+	reader->start = atomic_load_explicit(&entry->start, memory_order_relaxed);
+	reader->tail = atomic_load_explicit(&entry->tail, memory_order_acquire);
+	reader->cursor = reader->peeked = reader->tail;
+	watcher_describe(&entry->owner, options->label);
+	atomic_store_explicit(&entry->linger_ms, options->linger_ms, memory_order_relaxed);
+	ring_reader_progress(reader);
+	sem_post(&reader->segment.shared->space);
+	return 0;
+}
+
+static int entry_take_own(struct ring_reader *reader, const struct ring_reader_options *options)
+{
+	for (unsigned i = 0; options->key != 0 && i < RING_MAX_READERS; i++) {
+		int error = entry_take_over(reader, i, options);
+
+		if (error != -ESRCH)
+			return error;
+	}
+	return -ESRCH;
+}
+
+/* ---- attaching ------------------------------------------------------------------ */
+
+/* Open the ring NAME for a reader.  -ENOENT also if its writer is gone; a name
+ * that nobody needs any more is removed. */
+static int open_living(struct segment *segment, const char *name, bool any_user)
+{
+	int error = segment_open(segment, name, any_user);
+
+	if (error != 0)
+		return error;
+	if (segment_is_locked(segment, RING_LOCK_WRITER))
+		return 0;
+	segment_remove_if_stale(segment);
+	segment_close(segment);
+	return -ENOENT;
+}
+
+static int attach(struct ring_reader **out, const char *name, const struct ring_reader_options *options,
+                  int (*take)(struct ring_reader *, const struct ring_reader_options *), bool ended_too)
 {
 	struct ring_reader *reader = calloc(1, sizeof *reader);
 	int error;
 
 	if (reader == NULL)
 		return -ENOMEM;
-	error = segment_open(&reader->segment, name, options->any_user);
+	error = open_living(&reader->segment, name, options->any_user);
 	if (error != 0)
 		goto free_reader;
 	error = -ENOENT;
-	if (!segment_is_locked(&reader->segment, RING_LOCK_WRITER)) {
-		segment_remove_if_stale(&reader->segment);
-		goto close_segment;
-	}
-	if (atomic_load_explicit(&reader->segment.control->end, memory_order_acquire) != RING_OPEN)
+	if (!ended_too &&
+	    atomic_load_explicit(&reader->segment.control->end, memory_order_acquire) != RING_OPEN)
 		goto close_segment;
 	reader->slot_bytes = reader->segment.geometry.slot_size;
 	reader->slot_shift = (unsigned)__builtin_ctzll(reader->slot_bytes);
 	reader->observer = options->observer;
 	reader->observer_context = options->observer_context;
 	spinner_init(&reader->spinner, options->spin);
-	error = reader_take_any(reader, options->label);
-	if (error == 0)
-		error = entry_begin(reader);
+	error = take(reader, options);
 	if (error == 0)
 		error = watcher_start(&reader->watcher, reader_watch, reader);
 	if (error != 0)
@@ -181,9 +277,39 @@ free_reader:
 	return error;
 }
 
+int ring_attach(struct ring_reader **reader, const char *name, const struct ring_reader_options *options)
+{
+	return attach(reader, name, options, entry_take_any, false);
+}
+
+int ring_attach_again(struct ring_reader **reader, const char *name,
+                      const struct ring_reader_options *options)
+{
+	return attach(reader, name, options, entry_take_own, true);
+}
+
+int ring_look(const char *name, bool any_user, struct ring_facts *facts)
+{
+	struct segment segment;
+	int error = open_living(&segment, name, any_user);
+
+	if (error != 0)
+		return error;
+	facts->geometry = segment.geometry;
+	memcpy(facts->stream_id, segment.control->stream_id, sizeof facts->stream_id);
+	facts->ended = atomic_load_explicit(&segment.control->end, memory_order_acquire) != RING_OPEN;
+	facts->head = atomic_load_explicit(&segment.control->head, memory_order_acquire);
+	facts->started = atomic_load_explicit(&segment.control->started, memory_order_acquire) != 0;
+	segment_close(&segment);
+	return 0;
+}
+
 void ring_detach(struct ring_reader *reader)
 {
 	watcher_stop(&reader->watcher);
+	/* Who leaves is not to be waited for. */
+	if (ring_reader_check(reader) == 0)
+		atomic_store_explicit(&reader->entry->key, 0, memory_order_release);
 	TESTPOINT("detach_before_unlock");
 	segment_unlock(&reader->segment, RING_LOCK_ENTRY(reader->index));
 	segment_remove_if_stale(&reader->segment);

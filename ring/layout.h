@@ -13,15 +13,19 @@
  *      writer fills, and always on the boundary of a committed piece.
  *  I2  used[s % N] is stored before head leaves slot s, and not again before
  *      every tail that counts is past slot s.
- *  I3  the tail of an ACTIVE entry is at most head, and the slots from tail's
+ *  I3  the tail of an ACTIVE or LINGER entry is at most head (or at the end of
+ *      time: it holds nothing back), and the slots from tail's
  *      to head's are unchanged since they were published.
  *  I4  head - slot start of the smallest tail that counts <= N * slot_size.
  *  I5  the owner of an entry holds the lock byte 1 + entry from before the
  *      entry turns ACTIVE until after its last store to it.
- *  I6  only the writer takes ACTIVE away, by compare-and-swap on the word; a
+ *  I6  only the writer takes ACTIVE or LINGER away, by compare-and-swap on the
+ *      word; who takes over a dead owner's entry swaps it to ACTIVE.  A
  *      generation is never used twice for one entry.
  *  I7  end leaves RING_OPEN once, after the last store to head.
- *  I8  the semaphores carry no count that matters: losing a token, or having
+ *  I8  a dead writer's byte is taken, and its name removed, only by who holds
+ *      the remover's byte: so no ring that has a writer loses its name.
+ *  I9  the semaphores carry no count that matters: losing a token, or having
  *      one too many, delays or wakes somebody and changes nothing else.
  *
  * Ordering pairs.  Each atomic access names its pair.
@@ -50,13 +54,14 @@
 
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "ring/ring.h"
 
 #define RING_MAGIC "SLUICE\r\n"
-#define RING_ABI_VERSION 1u
+#define RING_ABI_VERSION 2u
 #define RING_BYTE_ORDER 0x01020304u
 
 /* Two cache lines: adjacent-line prefetch makes pairs of them travel together. */
@@ -64,13 +69,15 @@
 
 #define RING_LOCK_WRITER 0
 #define RING_LOCK_ENTRY(entry) (1 + (int)(entry))
-#define RING_LOCK_REMOVER (1 + RING_MAX_READERS)   /* held from the last look to the unlinking */
+#define RING_LOCK_REMOVER (1 + RING_MAX_READERS)   /* held from the last look to the unlinking,
+                                                      or to the taking of the writer's byte */
 
 /* States of an entry, the low byte of its word. */
 enum ring_entry_state {
 	ENTRY_FREE = 0,
 	ENTRY_ACTIVE = 1,
 	ENTRY_EVICTED = 2,     /* taken from a living reader; its lock guards reuse */
+	ENTRY_LINGER = 3,      /* its owner died; another with its key may go on */
 };
 
 /* An entry's word: generation << 8 | state. */
@@ -83,6 +90,15 @@ static inline uint64_t word_next(uint64_t word, enum ring_entry_state state)
 {
 	return ((word >> 8) + 1) << 8 | state;
 }
+
+/* Does the tail of an entry in this state hold the writer back? */
+static inline bool word_holds(uint64_t word)
+{
+	return word_state(word) == ENTRY_ACTIVE || word_state(word) == ENTRY_LINGER;
+}
+
+/* A tail that holds nothing back, whatever comes. */
+#define RING_AFTER_ALL UINT64_MAX
 
 /* end: code << 8 | enum ring_end.  result: 0 none, else RESULT_SET | code. */
 #define RESULT_SET 0x100u
@@ -115,11 +131,16 @@ struct ring_control {
 	uint8_t stream_id[16];
 	uint64_t created_ns;       /* CLOCK_REALTIME */
 	struct ring_display writer;
+	uint64_t start;            /* position where the stream begins in this ring */
+	uint32_t takeover_ms;      /* a dead writer may be replaced for so long; 0: never */
+	uint32_t unused;
+	_Atomic uint64_t alive_ns; /* CLOCK_MONOTONIC; a writer that may be replaced, now and then */
 
 	_Alignas(RING_LINE) _Atomic uint64_t head;
 	_Alignas(RING_LINE) _Atomic uint64_t end;
 	_Alignas(RING_LINE) _Atomic uint64_t required;  /* bit per entry */
 	_Atomic uint32_t started;                        /* the start barrier was met */
+	_Atomic uint32_t failed;                         /* required readers that came out badly */
 
 	/* Counters: for display only. */
 	_Alignas(RING_LINE) _Atomic uint64_t messages;
@@ -137,6 +158,8 @@ struct ring_entry {
 	_Alignas(RING_LINE) _Atomic uint64_t word;
 	_Alignas(RING_LINE) _Atomic uint64_t tail;
 	_Alignas(RING_LINE) _Atomic uint64_t result;
+	_Atomic uint64_t key;                            /* who may take it over; 0: nobody */
+	_Atomic uint64_t linger_ms;                      /* and for how long after a death */
 	_Alignas(RING_LINE) sem_t data;
 	_Alignas(RING_LINE) struct ring_display owner;
 	/* Counters: for display only. */
@@ -163,6 +186,7 @@ _Static_assert(offsetof(struct ring_control, slot_size) == 24, "");
 _Static_assert(offsetof(struct ring_control, shared_offset) == 32, "");
 _Static_assert(offsetof(struct ring_control, stream_id) == 56, "");
 _Static_assert(offsetof(struct ring_control, writer) == 80, "");
+_Static_assert(offsetof(struct ring_control, start) == 160, "");
 _Static_assert(offsetof(struct ring_control, head) == 256, "");
 _Static_assert(offsetof(struct ring_control, end) == 384, "");
 _Static_assert(offsetof(struct ring_control, required) == 512, "");

@@ -17,8 +17,8 @@ int ring_reader_check(struct ring_reader *reader)
 	       ? 0 : -ESTALE;
 }
 
-/* Give room back up to the cursor, and wake the writer if it wished for that. */
-static int tail_store(struct ring_reader *reader)
+/* Give room back up to `position`, and wake the writer if it wished for that. */
+static int tail_store(struct ring_reader *reader, uint64_t position)
 {
 	struct ring_shared *shared = reader->segment.shared;
 	uint64_t wish;
@@ -26,13 +26,14 @@ static int tail_store(struct ring_reader *reader)
 	if (ring_reader_check(reader) != 0)
 		return -ESTALE;
 	TESTPOINT("release_checked");
+	reader->tail = position;
 	/* F: reads of the payload first, or the writer would overwrite them. */
-	atomic_store_explicit(&reader->entry->tail, reader->cursor, memory_order_release);
+	atomic_store_explicit(&reader->entry->tail, position, memory_order_release);
 	/* D: the tail before the wish, else both sides miss each other. */
 	fence_full();
 	TESTPOINT("release_tail_stored");
 	wish = atomic_load_explicit(&shared->wish, memory_order_relaxed);
-	if ((wish & 0xff) != reader->index + 1 || reader->cursor >> reader->slot_shift < wish >> 8)
+	if ((wish & 0xff) != reader->index + 1 || position >> reader->slot_shift < wish >> 8)
 		return 0;
 	/* Only who takes the wish posts, so one wish is one post. */
 	if (atomic_compare_exchange_strong_explicit(&shared->wish, &wish, 0, memory_order_acq_rel,
@@ -50,22 +51,33 @@ static uint64_t slot_end_of(const struct ring_reader *reader, uint64_t position)
 	return ((position >> reader->slot_shift) + 1) << reader->slot_shift;
 }
 
-/* Position up to which the slot that holds the cursor is used, seen from head.
- * 0: nonsense. */
-static uint64_t slot_limit(const struct ring_reader *reader, uint64_t head)
+/* How far the slot that holds `position` is used, seen from head.  0: nonsense. */
+static uint64_t slot_limit(const struct ring_reader *reader, uint64_t position, uint64_t head)
 {
-	uint64_t slot = reader->cursor >> reader->slot_shift;
+	uint64_t slot = position >> reader->slot_shift;
 	uint64_t start = slot << reader->slot_shift, limit;
 
-	if (head < slot_end_of(reader, reader->cursor))
+	if (head < slot_end_of(reader, position))
 		return head;
 	/* The acquire load of head carries used[] (A). */
 	limit = start + atomic_load_explicit(
 		&reader->segment.control->used[slot % reader->segment.geometry.slot_count],
 		memory_order_relaxed);
-	if (limit < reader->cursor || limit > slot_end_of(reader, reader->cursor))
+	if (limit < position || limit > slot_end_of(reader, position))
 		return 0;
 	return limit;
+}
+
+/* At the end of what was used of a slot that head has left: the next slot's
+ * start, so that the writer may have the whole slot. */
+static uint64_t past_slot(const struct ring_reader *reader, uint64_t position)
+{
+	uint64_t head = atomic_load_explicit(&reader->segment.control->head,
+	                                     memory_order_acquire);   /* A */
+
+	if (head >= slot_end_of(reader, position) && slot_limit(reader, position, head) == position)
+		return slot_end_of(reader, position);
+	return position;
 }
 
 /* Words that contradict each other: torn by an eviction, or garbage. */
@@ -97,7 +109,7 @@ int ring_reader_peek(struct ring_reader *reader, const uint8_t **bytes, size_t *
 				return -ESTALE;
 			return dead ? -EOWNERDEAD : RING_EMPTY;
 		}
-		limit = slot_limit(reader, head);
+		limit = slot_limit(reader, reader->cursor, head);
 		if (limit == 0)
 			return reader_nonsense(reader);
 		if (limit > reader->cursor) {
@@ -111,11 +123,41 @@ int ring_reader_peek(struct ring_reader *reader, const uint8_t **bytes, size_t *
 			TESTPOINT("after_peek");
 			return RING_DATA;
 		}
-		/* The rest of the slot is unused: give it back. */
-		reader->cursor = slot_end_of(reader, reader->cursor);
-		if (tail_store(reader) != 0)
+		/* The rest of the slot is unused: give it back, unless something
+		 * before it is still held. */
+		limit = slot_end_of(reader, reader->cursor);
+		if (reader->tail == reader->cursor && tail_store(reader, limit) != 0)
 			return -ESTALE;
+		reader->cursor = limit;
 	}
+}
+
+void ring_reader_take(struct ring_reader *reader, size_t length)
+{
+	reader->cursor += length;
+}
+
+/*
+ * A tail at a slot's start stands for the end of what the slot before it held:
+ * that end is named by who was handed the bytes, and knows nothing of the rest.
+ */
+static bool position_is_before_tail(const struct ring_reader *reader, uint64_t position)
+{
+	return (reader->tail & (reader->slot_bytes - 1)) == 0 && position < reader->tail &&
+	       reader->tail - position < reader->slot_bytes;
+}
+
+int ring_reader_give_back(struct ring_reader *reader, uint64_t position)
+{
+	uint64_t next;
+
+	if (position < reader->tail || position > reader->cursor)
+		return position_is_before_tail(reader, position) ? 0 : -EINVAL;
+	next = past_slot(reader, position);
+	if (position == reader->cursor)
+		reader->cursor = next;
+	ring_reader_progress(reader);
+	return tail_store(reader, next);
 }
 
 int ring_reader_release(struct ring_reader *reader, size_t length)
@@ -123,18 +165,29 @@ int ring_reader_release(struct ring_reader *reader, size_t length)
 	uint64_t slot = reader->cursor >> reader->slot_shift;
 
 	reader->cursor += length;
-	/* At the end of what was used of a slot that head has left: go on to
-	 * the next, so that the writer may have the whole slot. */
-	if (reader->cursor == reader->peeked && reader->cursor >> reader->slot_shift == slot) {
-		uint64_t head = atomic_load_explicit(&reader->segment.control->head,
-		                                     memory_order_acquire);   /* A */
-
-		if (head >= slot_end_of(reader, reader->cursor) &&
-		    slot_limit(reader, head) == reader->cursor)
-			reader->cursor = slot_end_of(reader, reader->cursor);
-	}
+	if (reader->cursor == reader->peeked && reader->cursor >> reader->slot_shift == slot)
+		reader->cursor = past_slot(reader, reader->cursor);
 	ring_reader_progress(reader);
-	return tail_store(reader);
+	return tail_store(reader, reader->cursor);
+}
+
+int ring_reader_rewind(struct ring_reader *reader, uint64_t position)
+{
+	uint64_t head = atomic_load_explicit(&reader->segment.control->head,
+	                                     memory_order_acquire);   /* A */
+
+	if (position_is_before_tail(reader, position))
+		position = reader->tail;
+	if (position < reader->tail || position > head)
+		return -EINVAL;
+	reader->cursor = position;
+	return 0;
+}
+
+int ring_reader_let_go(struct ring_reader *reader)
+{
+	reader->cursor = RING_AFTER_ALL;
+	return tail_store(reader, RING_AFTER_ALL);
 }
 
 void ring_reader_progress(struct ring_reader *reader)
@@ -153,6 +206,7 @@ static bool data_ready(void *context)
 	       atomic_load_explicit(&control->end, memory_order_relaxed) != RING_OPEN ||
 	       atomic_load_explicit(&reader->entry->word, memory_order_relaxed) != reader->word ||
 	       atomic_load_explicit(&reader->writer_dead, memory_order_relaxed) ||
+	       atomic_load_explicit(&reader->nudged, memory_order_relaxed) ||
 	       atomic_load_explicit(&reader->interrupted, memory_order_relaxed);
 }
 
@@ -172,30 +226,33 @@ static void sleep_for_data(struct ring_reader *reader, uint64_t deadline_ns)
 	atomic_fetch_and_explicit(&shared->sleeping, ~bit, memory_order_relaxed);
 }
 
+/* Sleep, slice by slice, until there is something to see or the deadline. */
+static int wait_for_data(struct ring_reader *reader, uint64_t deadline_ns)
+{
+	for (;;) {
+		if (data_ready(reader))
+			return 0;
+		if (wait_now_ns() >= deadline_ns)
+			return -ETIMEDOUT;
+		sleep_for_data(reader, deadline_ns);
+	}
+}
+
 int ring_reader_wait(struct ring_reader *reader, int64_t timeout_ms)
 {
 	uint64_t deadline = wait_deadline_ns(timeout_ms), before;
 	int error = 0;
 
-	if (spinner_spin(&reader->spinner, data_ready, reader))
-		return atomic_load(&reader->interrupted) ? -EINTR : 0;
-	before = wait_now_ns();
-	atomic_store_explicit(&reader->entry->blocked_since_ns, before, memory_order_relaxed);
-	for (;;) {
-		if (atomic_load(&reader->interrupted))
-			error = -EINTR;
-		else if (!data_ready(reader) && wait_now_ns() >= deadline)
-			error = -ETIMEDOUT;
-		else if (!data_ready(reader)) {
-			sleep_for_data(reader, deadline);
-			continue;
-		}
-		break;
+	if (!spinner_spin(&reader->spinner, data_ready, reader)) {
+		before = wait_now_ns();
+		atomic_store_explicit(&reader->entry->blocked_since_ns, before, memory_order_relaxed);
+		error = wait_for_data(reader, deadline);
+		atomic_store_explicit(&reader->entry->blocked_since_ns, 0, memory_order_relaxed);
+		atomic_fetch_add_explicit(&reader->entry->blocked_ns, wait_now_ns() - before,
+		                          memory_order_relaxed);
 	}
-	atomic_store_explicit(&reader->entry->blocked_since_ns, 0, memory_order_relaxed);
-	atomic_fetch_add_explicit(&reader->entry->blocked_ns, wait_now_ns() - before,
-	                          memory_order_relaxed);
-	return error;
+	atomic_store_explicit(&reader->nudged, false, memory_order_relaxed);
+	return atomic_load(&reader->interrupted) ? -EINTR : error;
 }
 
 void ring_reader_interrupt(struct ring_reader *reader)
@@ -204,11 +261,22 @@ void ring_reader_interrupt(struct ring_reader *reader)
 	sem_post(&reader->entry->data);
 }
 
+void ring_reader_nudge(struct ring_reader *reader)
+{
+	atomic_store(&reader->nudged, true);
+	sem_post(&reader->entry->data);
+}
+
 /* ---- what is known ----------------------------------------------------------------- */
 
 uint64_t ring_reader_position(const struct ring_reader *reader)
 {
 	return reader->cursor;
+}
+
+uint64_t ring_reader_tail(const struct ring_reader *reader)
+{
+	return reader->tail;
 }
 
 uint64_t ring_reader_start(const struct ring_reader *reader)

@@ -21,6 +21,7 @@ struct ring_reader {
 
 	/* Owner thread only. */
 	uint64_t cursor;               /* next position to peek */
+	uint64_t tail;                 /* given back up to here: the entry's tail */
 	uint64_t peeked;               /* end of what was peeked */
 	uint64_t start;                /* where this reader began */
 	uint64_t slot_bytes;
@@ -30,10 +31,12 @@ struct ring_reader {
 
 	/* Any thread. */
 	_Atomic bool interrupted;
+	_Atomic bool nudged;           /* the next wait returns at once */
 	_Atomic bool writer_dead;      /* its lock was seen free, then a fence */
 
 	/* Watcher thread only. */
 	bool end_told, eviction_told;
+	uint64_t lost_ns;              /* when the writer was first seen dead; 0: it lives */
 
 	ring_observer observer;
 	void *observer_context;

@@ -6,6 +6,18 @@
 #include "ring/testpoint.h"
 #include "ring/writer.h"
 
+#define LINGER_MOST_MS 86400000u   /* of what a reader asks for */
+
+/* How far a reader has come.  One that lets all pass is nowhere in particular. */
+static uint64_t entry_tail(const struct ring_writer *writer, int i)
+{
+	uint64_t tail = atomic_load_explicit(&writer->segment.shared->entries[i].tail,
+	                                     memory_order_acquire);
+	uint64_t head = atomic_load_explicit(&writer->segment.control->head, memory_order_relaxed);
+
+	return tail < head ? tail : head;
+}
+
 static void emit(struct ring_writer *writer, enum ring_event_kind kind, int entry)
 {
 	struct ring_event event = { .kind = kind, .entry = entry };
@@ -14,8 +26,7 @@ static void emit(struct ring_writer *writer, enum ring_event_kind kind, int entr
 		event.process = writer->notes[entry].report.process;
 		event.required = writer->notes[entry].report.required;
 		event.code = writer->notes[entry].report.code;
-		event.tail = atomic_load_explicit(&writer->segment.shared->entries[entry].tail,
-		                                  memory_order_relaxed);
+		event.tail = entry_tail(writer, entry);
 	}
 	if (writer->event_count < WRITER_EVENTS)
 		writer->events[writer->event_count++] = event;
@@ -56,6 +67,17 @@ static void note_joined(struct ring_writer *writer, int i, uint64_t word, uint64
 		emit(writer, RING_EVENT_READER_LATE, i);
 }
 
+/* Another process took the entry over: it is the same reader still. */
+static void note_resumed(struct ring_writer *writer, int i, uint64_t word, uint64_t now)
+{
+	struct reader_note *note = &writer->notes[i];
+
+	note->word = word;
+	note->progress_ns = now;
+	watcher_read_display(&writer->segment.shared->entries[i].owner, &note->report.process);
+	emit(writer, RING_EVENT_READER_BACK, i);
+}
+
 static void note_outcome(struct ring_writer *writer, int i, enum ring_outcome outcome, int code)
 {
 	static const enum ring_event_kind events[] = {
@@ -72,6 +94,9 @@ static void note_outcome(struct ring_writer *writer, int i, enum ring_outcome ou
 	note->report.code = code;
 	if (outcome != RING_GOOD)
 		emit(writer, events[outcome], i);
+	/* For a writer that takes over from us: before the entry is freed. */
+	if (outcome != RING_GOOD && note->report.required)
+		atomic_fetch_add_explicit(&writer->segment.control->failed, 1, memory_order_relaxed);
 	if (!note->report.required || --writer->required_pending > 0)
 		return;
 	atomic_compare_exchange_strong(&writer->stop, &none, -EPIPE);
@@ -83,7 +108,7 @@ static void note_refresh(struct ring_writer *writer, int i)
 	const struct ring_entry *entry = &writer->segment.shared->entries[i];
 	struct ring_reader_report *report = &writer->notes[i].report;
 
-	report->tail = atomic_load_explicit(&entry->tail, memory_order_acquire);
+	report->tail = entry_tail(writer, i);
 	report->dropped_messages = atomic_load_explicit(&entry->dropped, memory_order_relaxed);
 	report->blocked_ns = atomic_load_explicit(&writer->segment.control->blocked_by_ns[i],
 	                                          memory_order_relaxed);
@@ -133,6 +158,27 @@ static void entry_require(struct ring_writer *writer, int i, bool required)
 		atomic_fetch_and_explicit(mask, ~((uint64_t)1 << i), memory_order_relaxed);
 }
 
+/* The owner is dead and nobody goes on: note its outcome before the entry is
+ * free for another owner. */
+static void entry_give_up(struct ring_writer *writer, int i, uint64_t word)
+{
+	note_outcome(writer, i, RING_DIED, 0);
+	note_keep(writer, i);
+	entry_require(writer, i, false);
+	entry_take(writer, i, word, ENTRY_FREE);
+}
+
+static void linger(struct ring_writer *writer, int i, uint64_t word, uint64_t now)
+{
+	struct reader_note *note = &writer->notes[i];
+
+	if (!entry_take(writer, i, word, ENTRY_LINGER))
+		return;            /* taken over meanwhile */
+	note->word = word_next(word, ENTRY_LINGER);
+	note->lingers_ns = now;
+	emit(writer, RING_EVENT_READER_LOST, i);
+}
+
 static void settle_active(struct ring_writer *writer, int i, uint64_t word, uint64_t now)
 {
 	struct ring_entry *entry = &writer->segment.shared->entries[i];
@@ -140,8 +186,10 @@ static void settle_active(struct ring_writer *writer, int i, uint64_t word, uint
 	uint64_t result;
 	bool alive;
 
-	if (!note->present || note->word != word)
+	if (!note->present)
 		note_joined(writer, i, word, now);
+	else if (note->word != word)
+		note_resumed(writer, i, word, now);
 	/* I: the lock first, then the result, or a reader that stores its
 	 * result and leaves in between would be called dead. */
 	alive = segment_is_locked(&writer->segment, RING_LOCK_ENTRY(i));
@@ -151,11 +199,28 @@ static void settle_active(struct ring_writer *writer, int i, uint64_t word, uint
 		             (int)(result & 0xff));
 	if (alive)
 		return;
-	note_outcome(writer, i, RING_DIED, 0);
-	/* The outcome is noted before the entry is free for another owner. */
-	note_keep(writer, i);
-	entry_require(writer, i, false);
-	entry_take(writer, i, word, ENTRY_FREE);
+	if (note->report.outcome == RING_PENDING &&
+	    atomic_load_explicit(&entry->key, memory_order_acquire) != 0)
+		linger(writer, i, word, now);
+	else
+		entry_give_up(writer, i, word);
+}
+
+/* A dead owner's entry: until somebody with its key goes on, or time is over. */
+static void settle_lingering(struct ring_writer *writer, int i, uint64_t word, uint64_t now)
+{
+	const struct ring_entry *entry = &writer->segment.shared->entries[i];
+	struct reader_note *note = &writer->notes[i];
+	uint64_t patience_ms = atomic_load_explicit(&entry->linger_ms, memory_order_relaxed);
+
+	if (!note->present) {      /* it came and went before we looked */
+		note_joined(writer, i, word, now);
+		note->lingers_ns = now;
+	}
+	if (patience_ms > LINGER_MOST_MS)
+		patience_ms = LINGER_MOST_MS;
+	if (now - note->lingers_ns >= patience_ms * 1000000u)
+		entry_give_up(writer, i, word);
 }
 
 static void settle_all(struct ring_writer *writer)
@@ -168,6 +233,8 @@ static void settle_all(struct ring_writer *writer)
 
 		if (word_state(word) == ENTRY_ACTIVE)
 			settle_active(writer, i, word, now);
+		else if (word_state(word) == ENTRY_LINGER)
+			settle_lingering(writer, i, word, now);
 		else if (word_state(word) == ENTRY_EVICTED &&
 		         !segment_is_locked(&writer->segment, RING_LOCK_ENTRY(i)))
 			entry_take(writer, i, word, ENTRY_FREE);
@@ -179,6 +246,34 @@ void readers_settle(struct ring_writer *writer)
 	writer_lock(writer);
 	settle_all(writer);
 	writer_unlock(writer);
+}
+
+void readers_inherit(struct ring_writer *writer)
+{
+	struct ring_control *control = writer->segment.control;
+	uint64_t required, now = wait_now_ns();
+
+	writer->started = atomic_load_explicit(&control->started, memory_order_relaxed) != 0;
+	/* It may have died at the barrier, with some of them counted. */
+	if (!writer->started)
+		atomic_store_explicit(&control->required, 0, memory_order_relaxed);
+	required = atomic_load_explicit(&control->required, memory_order_relaxed);
+	for (int i = 0; i < RING_MAX_READERS; i++) {
+		uint64_t word = atomic_load_explicit(&writer->segment.shared->entries[i].word,
+		                                     memory_order_acquire);
+
+		if (!word_holds(word))
+			continue;
+		note_joined(writer, i, word, now);
+		writer->notes[i].lingers_ns = now;
+		if ((required >> i & 1) == 0)
+			continue;
+		writer->notes[i].report.required = true;
+		writer->required_count++;
+		writer->required_pending++;
+	}
+	if (writer->started && writer->required_pending == 0)
+		atomic_store(&writer->stop, -EPIPE);
 }
 
 /* ---- slow readers -------------------------------------------------------------- */
@@ -241,6 +336,9 @@ void readers_watch(void *context)
 	writer_lock(writer);
 	settle_all(writer);
 	check_progress(writer);
+	if (writer->segment.takeover_ms != 0)
+		atomic_store_explicit(&writer->segment.control->alive_ns, wait_now_ns(),
+		                      memory_order_relaxed);
 	emit(writer, RING_EVENT_TICK, -1);
 	writer_unlock(writer);
 }
@@ -316,7 +414,9 @@ static int required_verdict(const struct ring_writer *writer)
 	for (unsigned i = 0; i < writer->kept_count; i++)
 		if (writer->kept[i].required && writer->kept[i].outcome != RING_GOOD)
 			return -EPIPE;
-	return 0;
+	/* Those that a writer before us saw fail. */
+	return atomic_load_explicit(&writer->segment.control->failed, memory_order_relaxed) == 0
+	       ? 0 : -EPIPE;
 }
 
 int ring_writer_drain(struct ring_writer *writer, int64_t timeout_ms)

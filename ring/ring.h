@@ -5,9 +5,9 @@
  * place.  The ring carries bytes: it knows nothing of messages or programs.
  *
  * Functions return 0 or a positive outcome, or -errno; they never print and
- * never exit.  A handle belongs to one thread; ring_writer_interrupt and
- * ring_reader_interrupt may be called from any thread and from a signal
- * handler.  Each handle runs one watcher thread, which notices deaths while
+ * never exit.  A handle belongs to one thread; ring_writer_interrupt,
+ * ring_reader_interrupt and ring_reader_nudge may be called from any thread and
+ * from a signal handler.  Each handle runs one watcher thread, which notices deaths while
  * the owner is blocked elsewhere and reports them through the observer.
  */
 #ifndef SLUICE_RING_H
@@ -75,8 +75,12 @@ enum ring_event_kind {
 	RING_EVENT_READER_FAILED,   /* to the writer: stored a bad result, `code` */
 	RING_EVENT_READER_EVICTED,  /* to the writer: no progress for stall_timeout_ms */
 	RING_EVENT_READER_SLOW,     /* to the writer: held the ring full for 10 s */
+	RING_EVENT_READER_LOST,     /* to the writer: died, and may be taken over */
+	RING_EVENT_READER_BACK,     /* to the writer: was taken over */
 	RING_EVENT_READERS_OUT,     /* to the writer: each required one has an outcome */
-	RING_EVENT_WRITER_DIED,     /* to a reader */
+	RING_EVENT_WRITER_LOST,     /* to a reader: died, and may be taken over */
+	RING_EVENT_WRITER_BACK,     /* to a reader: was taken over */
+	RING_EVENT_WRITER_DIED,     /* to a reader: died, for good */
 	RING_EVENT_EVICTED,         /* to a reader: it lost its entry */
 	RING_EVENT_END,             /* to a reader: the stream's end is known */
 };
@@ -109,6 +113,12 @@ struct ring_writer_options {
 	bool spin;                    /* lowest latency: spin before sleeping */
 	ring_observer observer;       /* may be NULL */
 	void *observer_context;
+
+	/* Of a ring that mirrors another. */
+	const uint8_t *stream_id;     /* 16 bytes; NULL: a new one */
+	uint64_t start;               /* position where the stream begins here: a slot's start */
+	uint32_t takeover_ms;         /* readers wait so long for another writer, should
+	                                 this one die (ring_takeover); 0: they do not */
 };
 
 /* How a required reader came out. */
@@ -148,6 +158,24 @@ int ring_create(struct ring_writer **writer, const char *name,
                 struct ring_shortage *shortage, bool *replaced);
 
 /*
+ * Become the writer of the ring NAME, whose writer died, and go on at its head:
+ * what was committed and not published is lost, and so are the reports of
+ * readers that are gone.  Of the options, geometry, mode, stream_id, start and
+ * takeover_ms do not count: they stay as they were.
+ *
+ * Returns 0; -ENOENT no such ring, or it is too late or was never allowed;
+ * -EEXIST its writer lives; -EBUSY, -EBADMSG, -EPROTONOSUPPORT, -EPERM and the
+ * like as ring_create and ring_attach.  Dying here: as before it.
+ */
+int ring_takeover(struct ring_writer **writer, const char *name,
+                  const struct ring_writer_options *options);
+
+/* Was the start barrier met, by this writer or by one before it?  How was the
+ * stream ended, and with which code? */
+bool ring_writer_started(const struct ring_writer *writer);
+enum ring_end ring_writer_ended(const struct ring_writer *writer, int *code);
+
+/*
  * Unlink the name if it still leads to this ring, unmap and free.  A ring that
  * was not ended reads as died to its readers, so call ring_writer_end first.
  */
@@ -179,6 +207,13 @@ int ring_writer_claim(struct ring_writer *writer, size_t least,
 /* Where the next claim of one byte would go, and how much room its slot still
  * has (0: the slot is full).  Changes nothing. */
 uint8_t *ring_writer_room(struct ring_writer *writer, size_t *length);
+
+/*
+ * Let the next claim begin at `position`, which is where the last commit ended,
+ * or the start of the slot after it: for a ring that mirrors another.
+ * Returns 0; -EAGAIN as claim; -EINVAL another position; -EPIPE, -EINTR.
+ */
+int ring_writer_seek(struct ring_writer *writer, uint64_t position);
 
 /* End a piece of `length` bytes, privately: it will be published with the next
  * publish.  `length` may not exceed what was claimed. */
@@ -246,6 +281,11 @@ struct ring_reader_options {
 	bool spin;
 	ring_observer observer;
 	void *observer_context;
+
+	/* Should this process die, another with the same key may take the entry
+	 * over, and goes on at its tail.  0: the entry is freed. */
+	uint64_t key;
+	uint32_t linger_ms;           /* how long it waits for that */
 };
 
 /*
@@ -259,6 +299,26 @@ struct ring_reader_options {
  */
 int ring_attach(struct ring_reader **reader, const char *name,
                 const struct ring_reader_options *options);
+
+/*
+ * As ring_attach, but only to take over the entry with the key of the options,
+ * whose owner died; also of a stream that has ended.  The reader begins at the
+ * entry's tail.  -ESRCH: there is none.
+ */
+int ring_attach_again(struct ring_reader **reader, const char *name,
+                      const struct ring_reader_options *options);
+
+/* What a ring is, without attaching. */
+struct ring_facts {
+	struct ring_geometry geometry;
+	uint8_t stream_id[16];
+	uint64_t head;                /* position published so far */
+	bool started;                 /* the start barrier was met: a new reader is late */
+	bool ended;
+};
+
+/* Errors as ring_attach; -ENOENT also of a ring without a writer. */
+int ring_look(const char *name, bool any_user, struct ring_facts *facts);
 
 /* Wait for the name, up to timeout_ms; otherwise as ring_attach.  Returns
  * -ENOENT after the time is over; -EINTR once interrupted() is true (NULL: never). */
@@ -286,6 +346,23 @@ int ring_reader_peek(struct ring_reader *reader, const uint8_t **bytes, size_t *
  */
 int ring_reader_release(struct ring_reader *reader, size_t length);
 
+/*
+ * For a reader that hands bytes on, and gives their room back only when they
+ * have arrived: take what was peeked without giving it back; give back up to a
+ * position that was taken; and go back to a position that was not given back.
+ * -EINVAL: another position.
+ */
+void ring_reader_take(struct ring_reader *reader, size_t length);
+int ring_reader_give_back(struct ring_reader *reader, uint64_t position);
+int ring_reader_rewind(struct ring_reader *reader, uint64_t position);
+
+/* Position up to which everything was given back. */
+uint64_t ring_reader_tail(const struct ring_reader *reader);
+
+/* Hold the writer back no more: what comes is not for this reader.  The entry
+ * and its lock stay, and the result is still to be stored.  0 or -ESTALE. */
+int ring_reader_let_go(struct ring_reader *reader);
+
 /* Is the entry still ours?  Call after using bytes and before acting on them.
  * Returns 0 or -ESTALE. */
 int ring_reader_check(struct ring_reader *reader);
@@ -293,6 +370,9 @@ int ring_reader_check(struct ring_reader *reader);
 /* Sleep until there is something to peek.  Returns 0 (look again);
  * -ETIMEDOUT; -EINTR. */
 int ring_reader_wait(struct ring_reader *reader, int64_t timeout_ms);
+
+/* Make the present or the next wait return 0, once. */
+void ring_reader_nudge(struct ring_reader *reader);
 
 /* Position of the next byte to peek, and where this reader began. */
 uint64_t ring_reader_position(const struct ring_reader *reader);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "ring/testpoint.h"
+#include "ring/wait.h"
 
 /* ---- descriptors that a child must not keep ---------------------------- */
 
@@ -174,12 +175,17 @@ bool segment_is_locked(const struct segment *segment, int byte)
 
 /* ---- removal ----------------------------------------------------------- */
 
-static void unlink_same(const char *path, int fd)
+static bool leads_to(const char *path, int fd)
 {
 	struct stat named, ours;
 
-	if (stat(path, &named) == 0 && fstat(fd, &ours) == 0 &&
-	    named.st_dev == ours.st_dev && named.st_ino == ours.st_ino)
+	return stat(path, &named) == 0 && fstat(fd, &ours) == 0 &&
+	       named.st_dev == ours.st_dev && named.st_ino == ours.st_ino;
+}
+
+static void unlink_same(const char *path, int fd)
+{
+	if (leads_to(path, fd))
 		unlink(path);
 }
 
@@ -188,12 +194,29 @@ void segment_unlink(const struct segment *segment)
 	unlink_same(segment->path, segment->fd);
 }
 
+/* May a dead writer of this segment still be replaced?  Of a file that makes no
+ * sense: no.  read(2), for who has not mapped it. */
+static bool may_be_taken_over(int fd)
+{
+	uint64_t patience, alive, now = wait_now_ns();
+	struct ring_control head;
+
+	if (pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head ||
+	    memcmp(head.magic, RING_MAGIC, sizeof head.magic) != 0 ||
+	    head.abi_version != RING_ABI_VERSION)
+		return false;
+	patience = (uint64_t)head.takeover_ms * 1000000u;
+	alive = atomic_load_explicit(&head.alive_ns, memory_order_relaxed);
+	return patience != 0 && alive <= now && now - alive < patience;
+}
+
 /*
- * Unlink the name of a ring whose writer is gone.  Its byte never comes to be
- * held again, so removers only have to keep out of each other's way: between
- * one's look at the name and its unlinking, another's new ring could get it.
+ * Unlink the name of a ring whose writer is gone and will not be replaced.
+ * Who holds the remover's byte keeps others away from the name and from the
+ * writer's byte: between a look at the name and its unlinking, another's new
+ * ring could get it, or the ring a new writer.
  * Returns 0 (the name is not this segment's any more); -EEXIST its writer
- * lives; -EAGAIN somebody else is at it.
+ * lives, or may be replaced; -EAGAIN somebody else is at it.
  */
 static int remove_stale(const char *path, int fd)
 {
@@ -201,7 +224,7 @@ static int remove_stale(const char *path, int fd)
 
 	if (error != 0)
 		return error;
-	if (is_locked(fd, RING_LOCK_WRITER))
+	if (is_locked(fd, RING_LOCK_WRITER) || may_be_taken_over(fd))
 		return -EEXIST;
 	TESTPOINT("remove_before_unlink");
 	unlink_same(path, fd);
@@ -256,7 +279,7 @@ void segment_close(struct segment *segment)
 
 /* ---- creation ---------------------------------------------------------- */
 
-static int header_init(struct segment *segment)
+static int header_init(struct segment *segment, const struct ring_writer_options *options)
 {
 	struct ring_control *control = segment->control;
 	struct timespec now;
@@ -273,9 +296,15 @@ static int header_init(struct segment *segment)
 	control->segment_size = segment->segment_bytes;
 	clock_gettime(CLOCK_REALTIME, &now);
 	control->created_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	if (getrandom(control->stream_id, sizeof control->stream_id, 0) !=
-	    (ssize_t)sizeof control->stream_id)
+	if (options->stream_id != NULL)
+		memcpy(control->stream_id, options->stream_id, sizeof control->stream_id);
+	else if (getrandom(control->stream_id, sizeof control->stream_id, 0) !=
+	         (ssize_t)sizeof control->stream_id)
 		return -EIO;
+	control->start = segment->start = options->start;
+	control->takeover_ms = segment->takeover_ms = options->takeover_ms;
+	atomic_store_explicit(&control->alive_ns, wait_now_ns(), memory_order_relaxed);
+	atomic_store_explicit(&control->head, options->start, memory_order_relaxed);
 
 	if (sem_init(&segment->shared->space, 1, 0) != 0)
 		return -errno;
@@ -285,9 +314,10 @@ static int header_init(struct segment *segment)
 	return 0;
 }
 
-int segment_create(struct segment *segment, const char *name,
-                   struct ring_geometry geometry, mode_t mode)
+int segment_create(struct segment *segment, const char *name, struct ring_geometry geometry,
+                   const struct ring_writer_options *options)
 {
+	mode_t mode = options->mode != 0 ? options->mode : 0600;
 	int error;
 
 	memset(segment, 0, sizeof *segment);
@@ -313,7 +343,7 @@ int segment_create(struct segment *segment, const char *name,
 	if (error == 0)
 		error = segment_map(segment, PROT_READ | PROT_WRITE);
 	if (error == 0)
-		error = header_init(segment);
+		error = header_init(segment, options);
 	TESTPOINT("create_initialized");
 	if (error != 0)
 		segment_close(segment);
@@ -339,9 +369,16 @@ static int make_way(const char *path, bool *replaced)
 #define REMOVER_TRIES 100
 #define REMOVER_MOMENT_NS 5000000
 
-int segment_link(struct segment *segment, bool *replaced)
+static void remover_moment(unsigned *tries)
 {
 	const struct timespec moment = { .tv_nsec = REMOVER_MOMENT_NS };
+
+	nanosleep(&moment, NULL);
+	++*tries;
+}
+
+int segment_link(struct segment *segment, bool *replaced)
+{
 	unsigned tries = 0;
 	char self[64];
 
@@ -357,8 +394,8 @@ int segment_link(struct segment *segment, bool *replaced)
 		if (errno != EEXIST)
 			return -errno;
 		error = make_way(segment->path, replaced);
-		if (error == -EAGAIN && tries++ < REMOVER_TRIES)
-			nanosleep(&moment, NULL);
+		if (error == -EAGAIN && tries < REMOVER_TRIES)
+			remover_moment(&tries);
 		else if (error != 0)
 			return error == -EAGAIN ? -EBUSY : error;
 	}
@@ -390,8 +427,13 @@ int segment_check(struct segment *segment, const struct ring_control *control,
 	    head.slot_count < RING_MIN_SLOTS || head.slot_count > RING_MAX_SLOTS)
 		return -EBADMSG;
 
+	if ((head.start & (head.slot_size - 1)) != 0)
+		return -EBADMSG;
+
 	segment->geometry.slot_size = head.slot_size;
 	segment->geometry.slot_count = head.slot_count;
+	segment->start = head.start;
+	segment->takeover_ms = head.takeover_ms;
 	segment->segment_bytes = segment_size(segment->geometry);
 	segment->shared_offset = page_round(control_bytes(head.slot_count));
 	segment->payload_offset = segment->shared_offset + page_round(sizeof(struct ring_shared));
@@ -424,7 +466,8 @@ static int check_fd(struct segment *segment, bool any_user)
 	return segment_check(segment, &head.control, (uint64_t)got, (uint64_t)status.st_size);
 }
 
-int segment_open(struct segment *segment, const char *name, bool any_user)
+/* Open and check; not mapped yet. */
+static int open_checked(struct segment *segment, const char *name, bool any_user)
 {
 	int error;
 
@@ -438,8 +481,57 @@ int segment_open(struct segment *segment, const char *name, bool any_user)
 	error = guard(segment->fd);
 	if (error == 0)
 		error = check_fd(segment, any_user);
+	if (error != 0)
+		segment_close(segment);
+	return error;
+}
+
+int segment_open(struct segment *segment, const char *name, bool any_user)
+{
+	int error = open_checked(segment, name, any_user);
+
+	if (error != 0)
+		return error;
+	error = segment_map(segment, PROT_READ);
+	if (error != 0)
+		segment_close(segment);
+	return error;
+}
+
+/*
+ * Under the remover's byte: so the name leads here as long as the writer's byte
+ * is not ours, and is not removed once it is.
+ */
+static int take_writer_byte(struct segment *segment)
+{
+	unsigned tries = 0;
+	int error;
+
+	while ((error = segment_lock(segment, RING_LOCK_REMOVER)) == -EAGAIN && tries < REMOVER_TRIES)
+		remover_moment(&tries);
+	if (error != 0)
+		return error == -EAGAIN ? -EBUSY : error;
+	TESTPOINT("takeover_alone");
+	if (is_locked(segment->fd, RING_LOCK_WRITER))
+		error = -EEXIST;
+	else if (!may_be_taken_over(segment->fd) || !leads_to(segment->path, segment->fd))
+		error = -ENOENT;
+	else if (segment_lock(segment, RING_LOCK_WRITER) != 0)
+		error = -EEXIST;
+	TESTPOINT("takeover_byte_taken");
+	segment_unlock(segment, RING_LOCK_REMOVER);
+	return error;
+}
+
+int segment_take_over(struct segment *segment, const char *name)
+{
+	int error = open_checked(segment, name, false);
+
+	if (error != 0)
+		return error;
+	error = take_writer_byte(segment);
 	if (error == 0)
-		error = segment_map(segment, PROT_READ);
+		error = segment_map(segment, PROT_READ | PROT_WRITE);
 	if (error != 0)
 		segment_close(segment);
 	return error;

@@ -22,6 +22,8 @@ struct segment {
 	struct ring_shared *shared;
 	uint8_t *payload;                 /* read-only for a reader */
 	uint64_t shared_offset, payload_offset;
+	uint64_t start;                   /* position where the stream begins here */
+	uint32_t takeover_ms;             /* how long a dead writer may be replaced */
 };
 
 /* Fill `path` for a ring name.  Returns 0 or -EINVAL: empty, too long, or with
@@ -33,13 +35,18 @@ uint64_t segment_size(struct ring_geometry geometry);
 
 /* A nameless segment, all of it allocated, the writer's byte locked, header
  * filled in; link gives it its name.  0 or -errno; -ENOSPC. */
-int segment_create(struct segment *segment, const char *name,
-                   struct ring_geometry geometry, mode_t mode);
+int segment_create(struct segment *segment, const char *name, struct ring_geometry geometry,
+                   const struct ring_writer_options *options);
 
 /* Give the segment its name.  A stale one of that name is removed first, with
  * *replaced set.  -EEXIST: a living writer has it; -EBUSY: somebody is removing
  * it, and does not come to an end. */
 int segment_link(struct segment *segment, bool *replaced);
+
+/* Open and check a named segment whose writer died and may be replaced, take
+ * the writer's byte, and map it for a writer.  As segment_open; -EEXIST its
+ * writer lives; -ENOENT also if it is too late; -EBUSY as segment_link. */
+int segment_take_over(struct segment *segment, const char *name);
 
 /* Open and check a named segment and map it for a reader.  -ENOENT; -EBADMSG
  * not a whole ring; -EPROTONOSUPPORT another layout; -EPERM another user's. */
@@ -66,7 +73,7 @@ bool segment_is_locked(const struct segment *segment, int byte);
 /* Unlink the name if it still leads to this segment.  For its writer. */
 void segment_unlink(const struct segment *segment);
 
-/* If nobody holds the writer's byte, unlink the name. */
+/* If nobody holds the writer's byte, nor may come to hold it, unlink the name. */
 void segment_remove_if_stale(const struct segment *segment);
 
 #endif

@@ -11,14 +11,33 @@
 
 /* ---- creation and the end ---------------------------------------------- */
 
+static uint64_t slot_size(const struct ring_writer *writer)
+{
+	return writer->segment.geometry.slot_size;
+}
+
+/* Go on at `position`, up to which everything is published.  One that is a
+ * slot's end is taken for that, not for the next slot's start: to enter that,
+ * its room must be looked for. */
+static void writer_place(struct ring_writer *writer, uint64_t position)
+{
+	uint64_t size = slot_size(writer), slot = position / size;
+
+	if (position % size == 0 && position > writer->segment.start)
+		slot--;
+	writer->cursor = writer->published = position;
+	writer->slot_end = (slot + 1) * size;
+	writer->slot_base = writer->segment.payload +
+	                    (slot % writer->segment.geometry.slot_count) * size;
+}
+
 static int writer_start(struct ring_writer *writer, const struct ring_writer_options *options)
 {
 	int error = pthread_mutex_init(&writer->lock, NULL);
 
 	if (error != 0)
 		return -error;
-	writer->slot_end = writer->segment.geometry.slot_size;
-	writer->slot_base = writer->segment.payload;
+	writer_place(writer, atomic_load_explicit(&writer->segment.control->head, memory_order_relaxed));
 	writer->stall_timeout_ns = (uint64_t)options->stall_timeout_ms * 1000000u;
 	writer->observer = options->observer;
 	writer->observer_context = options->observer_context;
@@ -46,13 +65,14 @@ int ring_create(struct ring_writer **out, const char *name,
 		replaced = &stale;
 	*replaced = false;
 	error = space_choose(options->geometry, &geometry, shortage);
+	if (error == 0 && options->start % geometry.slot_size != 0)
+		error = -EINVAL;
 	if (error != 0)
 		return error;
 	writer = calloc(1, sizeof *writer);
 	if (writer == NULL)
 		return -ENOMEM;
-	error = segment_create(&writer->segment, name, geometry,
-	                       options->mode != 0 ? options->mode : 0600);
+	error = segment_create(&writer->segment, name, geometry, options);
 	if (error != 0)
 		goto free_writer;
 	error = writer_start(writer, options);
@@ -74,6 +94,56 @@ free_writer:
 	return error;
 }
 
+/*
+ * What the one before left: its counters go on; its wish and its time blocked
+ * are void.  Readers that attach meanwhile either see every head that we will
+ * store, or we see them (pair E): our first look for room looks at all.
+ */
+static int writer_inherit(struct ring_writer *writer)
+{
+	struct ring_control *control = writer->segment.control;
+	uint64_t head = atomic_load_explicit(&control->head, memory_order_relaxed);
+
+	if (head < writer->segment.start)
+		return -EBADMSG;
+	writer->messages = atomic_load_explicit(&control->messages, memory_order_relaxed);
+	writer->slots_left = atomic_load_explicit(&control->slots_left, memory_order_relaxed);
+	atomic_store_explicit(&control->blocked_since_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&control->alive_ns, wait_now_ns(), memory_order_relaxed);
+	atomic_store_explicit(&writer->segment.shared->wish, 0, memory_order_relaxed);
+	readers_inherit(writer);
+	fence_full();
+	/* The one before may have died between a store and its post. */
+	writer->wake_owed = true;
+	return 0;
+}
+
+int ring_takeover(struct ring_writer **out, const char *name, const struct ring_writer_options *options)
+{
+	struct ring_writer *writer = calloc(1, sizeof *writer);
+	int error;
+
+	if (writer == NULL)
+		return -ENOMEM;
+	error = segment_take_over(&writer->segment, name);
+	if (error != 0)
+		goto free_writer;
+	error = writer_inherit(writer);
+	if (error == 0)
+		error = writer_start(writer, options);
+	if (error != 0)
+		goto close_segment;
+	ring_writer_publish(writer);
+	*out = writer;
+	return 0;
+
+close_segment:
+	segment_close(&writer->segment);
+free_writer:
+	free(writer);
+	return error;
+}
+
 void ring_destroy(struct ring_writer *writer)
 {
 	watcher_stop(&writer->watcher);
@@ -85,11 +155,6 @@ void ring_destroy(struct ring_writer *writer)
 	segment_close(&writer->segment);
 	pthread_mutex_destroy(&writer->lock);
 	free(writer);
-}
-
-static uint64_t slot_size(const struct ring_writer *writer)
-{
-	return writer->segment.geometry.slot_size;
 }
 
 /* Number of the slot after the present one. */
@@ -203,7 +268,7 @@ static uint64_t scan_tails(const struct ring_writer *writer, int *slowest)
 		uint64_t word = atomic_load_explicit(&entry->word, memory_order_acquire);
 		uint64_t tail;
 
-		if (word_state(word) != ENTRY_ACTIVE)
+		if (!word_holds(word))
 			continue;
 		/* F: what the reader read, it read before it moved on.  A tail
 		 * past head is nonsense, and holds nothing back. */
@@ -280,6 +345,19 @@ int ring_writer_claim(struct ring_writer *writer, size_t least, uint8_t **room, 
 	return 0;
 }
 
+int ring_writer_seek(struct ring_writer *writer, uint64_t position)
+{
+	int stop = atomic_load_explicit(&writer->stop, memory_order_relaxed);
+
+	if (stop != 0)
+		return stop;
+	if (position == writer->cursor && position < writer->slot_end)
+		return 0;
+	if (position != writer->slot_end)
+		return -EINVAL;
+	return slot_enter_next(writer) == 0 ? 0 : -EAGAIN;
+}
+
 void ring_writer_commit(struct ring_writer *writer, size_t length)
 {
 	writer->cursor += length;
@@ -302,7 +380,7 @@ static bool space_ready(void *context)
 	const struct space_look *look = context;
 	uint64_t word = atomic_load_explicit(&look->entry->word, memory_order_relaxed);
 
-	return word_state(word) != ENTRY_ACTIVE ||
+	return !word_holds(word) ||
 	       atomic_load_explicit(&look->entry->tail, memory_order_relaxed) >= look->needed ||
 	       atomic_load_explicit(&look->writer->stop, memory_order_relaxed) != 0;
 }
@@ -393,6 +471,19 @@ void ring_writer_interrupt(struct ring_writer *writer)
 }
 
 /* ---- what it is, and how far ---------------------------------------------- */
+
+bool ring_writer_started(const struct ring_writer *writer)
+{
+	return atomic_load_explicit(&writer->segment.control->started, memory_order_relaxed) != 0;
+}
+
+enum ring_end ring_writer_ended(const struct ring_writer *writer, int *code)
+{
+	uint64_t end = atomic_load_explicit(&writer->segment.control->end, memory_order_relaxed);
+
+	*code = (int)(end >> 8 & 0xff);
+	return (enum ring_end)(end & 0xff);
+}
 
 uint64_t ring_writer_position(const struct ring_writer *writer)
 {

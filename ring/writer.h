@@ -22,9 +22,10 @@
 
 /* What the writer knows of one entry: private memory, guarded by `lock`. */
 struct reader_note {
-	bool present;                  /* ACTIVE under this generation, not freed yet */
+	bool present;                  /* ACTIVE or LINGER under this generation, not freed yet */
 	bool warned;                   /* named as slow, until it moves */
-	uint64_t word;                 /* the entry's word while ACTIVE */
+	uint64_t word;                 /* the entry's word, as last seen or made */
+	uint64_t lingers_ns;           /* since when it lingers */
 	uint64_t last_tail, last_progress;
 	uint64_t progress_ns;          /* last time that it moved, or was not waited for */
 	struct ring_reader_report report;
@@ -67,6 +68,9 @@ struct ring_writer {
 
 /* One look at every entry: joins, results, deaths, evictions (readers.c). */
 void readers_settle(struct ring_writer *writer);
+
+/* Note who is there, of a writer that was taken over: before its watcher starts. */
+void readers_inherit(struct ring_writer *writer);
 
 /* The watcher's look. */
 void readers_watch(void *writer);
