@@ -339,9 +339,9 @@ static void wait_for_change(int notify, uint64_t deadline_ns)
 			continue;
 }
 
-int ring_attach_wait(struct ring_reader **reader, const char *name,
-                     const struct ring_reader_options *options,
-                     int64_t timeout_ms, bool (*interrupted)(void))
+/* Try until it is something else than -ENOENT. */
+static int wait_for_name(int (*attempt)(void *context), void *context, int64_t timeout_ms,
+                         bool (*interrupted)(void))
 {
 	uint64_t deadline = wait_deadline_ns(timeout_ms);
 	int notify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
@@ -351,7 +351,7 @@ int ring_attach_wait(struct ring_reader **reader, const char *name,
 		inotify_add_watch(notify, SEGMENT_DIR, IN_CREATE | IN_MOVED_TO | IN_DELETE);
 	/* The watch comes before the look, so no name slips between them. */
 	for (;;) {
-		error = ring_attach(reader, name, options);
+		error = attempt(context);
 		if (error != -ENOENT || wait_now_ns() >= deadline)
 			break;
 		if (interrupted != NULL && interrupted()) {
@@ -363,4 +363,47 @@ int ring_attach_wait(struct ring_reader **reader, const char *name,
 	if (notify >= 0)
 		close(notify);
 	return error;
+}
+
+struct attach_attempt {
+	struct ring_reader **reader;
+	const char *name;
+	const struct ring_reader_options *options;
+};
+
+static int attempt_attach(void *context)
+{
+	struct attach_attempt *attempt = context;
+
+	return ring_attach(attempt->reader, attempt->name, attempt->options);
+}
+
+int ring_attach_wait(struct ring_reader **reader, const char *name,
+                     const struct ring_reader_options *options,
+                     int64_t timeout_ms, bool (*interrupted)(void))
+{
+	struct attach_attempt attempt = { .reader = reader, .name = name, .options = options };
+
+	return wait_for_name(attempt_attach, &attempt, timeout_ms, interrupted);
+}
+
+struct look_attempt {
+	const char *name;
+	bool any_user;
+	struct ring_facts *facts;
+};
+
+static int attempt_look(void *context)
+{
+	struct look_attempt *attempt = context;
+
+	return ring_look(attempt->name, attempt->any_user, attempt->facts);
+}
+
+int ring_look_wait(const char *name, bool any_user, struct ring_facts *facts,
+                   int64_t timeout_ms, bool (*interrupted)(void))
+{
+	struct look_attempt attempt = { .name = name, .any_user = any_user, .facts = facts };
+
+	return wait_for_name(attempt_look, &attempt, timeout_ms, interrupted);
 }

@@ -320,6 +320,11 @@ struct ring_facts {
 /* Errors as ring_attach; -ENOENT also of a ring without a writer. */
 int ring_look(const char *name, bool any_user, struct ring_facts *facts);
 
+/* Wait for the name, up to timeout_ms; otherwise as ring_look.  -EINTR once
+ * interrupted() is true (NULL: never). */
+int ring_look_wait(const char *name, bool any_user, struct ring_facts *facts,
+                   int64_t timeout_ms, bool (*interrupted)(void));
+
 /* Wait for the name, up to timeout_ms; otherwise as ring_attach.  Returns
  * -ENOENT after the time is over; -EINTR once interrupted() is true (NULL: never). */
 int ring_attach_wait(struct ring_reader **reader, const char *name,
