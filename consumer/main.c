@@ -65,6 +65,12 @@ static void on_event(void *context, const struct ring_event *event)
 	case RING_EVENT_TICK:
 		on_tick();
 		break;
+	case RING_EVENT_WRITER_LOST:
+		log_warning("ring \"%s\": its bridge was killed; waiting for it to come back", run.options.ring);
+		break;
+	case RING_EVENT_WRITER_BACK:
+		log_note("ring \"%s\": its bridge came back", run.options.ring);
+		break;
 	case RING_EVENT_WRITER_DIED:
 		run.ticks_dead = 0;
 		break;

@@ -15,10 +15,8 @@
 #include "shared/log.h"
 #include "shared/progress.h"
 #include "shared/ready.h"
-#include "shared/units.h"
 #include "shared/version.h"
-
-#define REPORTS_MAX 192
+#include "shared/writer_talk.h"
 
 /* The one run of this program; the watcher's observer and signal handler see it. */
 static struct {
@@ -42,70 +40,31 @@ static void on_leave(void)
 		ring_writer_interrupt(ring);
 }
 
-static const char *described(const struct ring_process *process, char *text, size_t size)
-{
-	if (process->label[0] != '\0')
-		snprintf(text, size, "consumer \"%s\" (pid %d)", process->label, (int)process->pid);
-	else
-		snprintf(text, size, "consumer (pid %d)", (int)process->pid);
-	return text;
-}
-
 static void show_progress(void)
 {
-	struct ring_process process;
 	struct ring_writer *ring = run.ring;
-	char tail[160] = "", who[RING_LABEL_MAX + 32];
-	struct ring_geometry geometry;
-	uint64_t lag, payload;
+	char tail[160];
 
 	if (ring == NULL || !progress_is_due(&run.progress))
 		return;
-	geometry = ring_writer_geometry(ring);
-	payload = (uint64_t)geometry.slot_size * geometry.slot_count;
-	if (ring_writer_slowest(ring, &lag, &process) >= 0)
-		snprintf(tail, sizeof tail, ", ring %u%% full, slowest: %s",
-		         (unsigned)(lag * 100 / payload),
-		         described(&process, who, sizeof who));
+	writer_talk_progress(ring, tail, sizeof tail);
 	progress_show(&run.progress, tail);
 }
 
 static void on_event(void *context, const struct ring_event *event)
 {
-	const char *kind = event->required ? "" : " (not required)";
-	char who[RING_LABEL_MAX + 32];
-
 	(void)context;
-	described(&event->process, who, sizeof who);
 	switch (event->kind) {
 	case RING_EVENT_TICK:
 		show_progress();
 		leave_nudge();
-		break;
-	case RING_EVENT_READER_DIED:
-		log_warning("ring \"%s\": %s died at byte %" PRIu64 "%s", run.options.ring,
-		            who, event->tail, kind);
-		break;
-	case RING_EVENT_READER_FAILED:
-		log_warning("ring \"%s\": %s failed with exit code %d%s", run.options.ring,
-		            who, event->code, kind);
-		break;
-	case RING_EVENT_READER_EVICTED:
-		log_warning("ring \"%s\": %s evicted: no progress for %.1f s while the ring was full%s",
-		            run.options.ring, who, (double)run.options.stall_timeout_ms / 1000, kind);
-		break;
-	case RING_EVENT_READER_SLOW:
-		log_warning("ring \"%s\": %s has held the ring full for 10 s at byte %" PRIu64 "%s",
-		            run.options.ring, who, event->tail, kind);
-		break;
-	case RING_EVENT_READER_LATE:
-		log_note("ring \"%s\": %s joined late; it is not required", run.options.ring, who);
 		break;
 	case RING_EVENT_READERS_OUT:
 		if (!atomic_load(&run.ended))
 			leave_request();
 		break;
 	default:
+		writer_talk_event(run.options.ring, event, run.options.stall_timeout_ms);
 		break;
 	}
 }
@@ -140,18 +99,6 @@ enum exit_code source_stream_failed(int error)
 
 /* ---- the steps of a run ---------------------------------------------------------- */
 
-static enum exit_code say_shortage(const struct ring_shortage *shortage)
-{
-	char needed[UNITS_TEXT_MAX], there[UNITS_TEXT_MAX];
-
-	units_format_bytes(shortage->needed_bytes, needed);
-	units_format_bytes(shortage->available_bytes, there);
-	log_fatal("cannot create ring \"%s\": %s (needs %s, %s %s; try --slots or --slot-size)",
-	          run.options.ring, strerror(ENOSPC), needed,
-	          shortage->memory_cgroup ? "the memory cgroup leaves" : "/dev/shm has", there);
-	return EXIT_SYSTEM;
-}
-
 static enum exit_code create(void)
 {
 	struct ring_writer_options options = {
@@ -169,28 +116,10 @@ static enum exit_code create(void)
 
 	run.ring = ring;
 
-	if (error == -EEXIST) {
-		log_fatal("ring \"%s\" is in use by another producer", run.options.ring);
-		return EXIT_ABSENT;
-	}
-	if (error == -EBUSY) {
-		log_fatal("ring \"%s\" is a dead producer's, and who removes it does not come to an end",
-		          run.options.ring);
-		return EXIT_ABSENT;
-	}
 	if (error == -EINTR && leave_is_requested())
 		return leaving();
-	if (error == -ENOSPC && shortage.needed_bytes > shortage.available_bytes)
-		return say_shortage(&shortage);
-	if (error == -EINVAL) {
-		log_fatal("not a ring name: \"%s\" (1 to %d characters, no '/', no blanks, no leading '.')",
-		          run.options.ring, RING_NAME_MAX);
-		return EXIT_USAGE;
-	}
-	if (error != 0) {
-		log_fatal("cannot create ring \"%s\": %s", run.options.ring, strerror(-error));
-		return EXIT_SYSTEM;
-	}
+	if (error != 0)
+		return writer_talk_create_failed(run.options.ring, error, &shortage);
 	if (replaced)
 		log_note("ring \"%s\": replaced a stale segment, whose producer is gone", run.options.ring);
 	return EXIT_COMPLETE;
@@ -298,40 +227,11 @@ static enum exit_code send_all(void)
 
 /* ---- the account -------------------------------------------------------------------- */
 
-static void summarize_consumers(struct json_out *out)
-{
-	static const char *const outcomes[] = { "pending", "complete", "failed", "died", "evicted" };
-	struct ring_reader_report reports[REPORTS_MAX];
-	size_t count = ring_writer_reports(run.ring, reports, REPORTS_MAX);
-
-	json_out_open(out, "consumers", '[');
-	for (size_t i = 0; i < count && i < REPORTS_MAX; i++) {
-		json_out_open(out, NULL, '{');
-		json_out_text(out, "name", reports[i].process.label);
-		json_out_number(out, "pid", (uint64_t)reports[i].process.pid);
-		json_out_bool(out, "required", reports[i].required);
-		json_out_text(out, "outcome", outcomes[reports[i].outcome]);
-		json_out_number(out, "code", (uint64_t)reports[i].code);
-		json_out_number(out, "position", reports[i].tail);
-		json_out_seconds(out, "held_back_seconds", reports[i].blocked_ns);
-		json_out_number(out, "dropped_messages", reports[i].dropped_messages);
-		json_out_close(out, '}');
-	}
-	json_out_close(out, ']');
-}
-
 static void summarize_ring(struct json_out *out)
 {
-	struct ring_geometry geometry = ring_writer_geometry(run.ring);
-
 	json_out_number(out, "messages", stream_messages(run.stream));
 	json_out_number(out, "body_bytes", stream_body_bytes(run.stream));
-	json_out_number(out, "stream_bytes", ring_writer_position(run.ring));
-	json_out_number(out, "slot_size", geometry.slot_size);
-	json_out_number(out, "slots", geometry.slot_count);
-	json_out_number(out, "segment_bytes", ring_writer_segment_bytes(run.ring));
-	json_out_seconds(out, "blocked_seconds", ring_writer_blocked_ns(run.ring));
-	summarize_consumers(out);
+	writer_talk_account(out, run.ring);
 }
 
 static enum exit_code summarize(enum exit_code code)
