@@ -70,8 +70,6 @@ static const struct option long_options[] = {
 	{ "progress", optional_argument, NULL, OPTION_PROGRESS },
 	{ "summary", required_argument, NULL, OPTION_SUMMARY },
 	{ "ready-fd", required_argument, NULL, OPTION_READY_FD },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -94,8 +92,11 @@ static bool parse_on_slow(const char *value)
 	return false;
 }
 
-static void option_take(struct consumer_options *options, int option, const char *value)
+static void option_take(void *context, int option, const char *value, const char *given)
 {
+	struct consumer_options *options = context;
+
+	(void)given;
 	switch (option) {
 	case 'f':
 		options->sink = sink_named(value);
@@ -135,38 +136,27 @@ static void option_take(struct consumer_options *options, int option, const char
 	case OPTION_READY_FD:
 		options->ready_fd = command_descriptor("ready-fd", value);
 		break;
-	case 'h':
-		fputs(help_text, stdout);
-		exit(fflush(stdout) == 0 ? EXIT_COMPLETE : EXIT_SYSTEM);
-	case 'V':
-		command_version("sluice-consumer");
 	default:
 		command_usage("bad option");
 	}
 }
 
+static const struct command_line command_line = {
+	.program = "sluice-consumer",
+	.help = help_text,
+	.letters = "f:o:w:N:",
+	.options = long_options,
+	.take = option_take,
+};
+
 void consumer_options_parse(struct consumer_options *options, int argc, char **argv)
 {
-	int option;
-
 	*options = (struct consumer_options){
 		.wait_ms = 30000,
 		.progress = -1,
 		.ready_fd = -1,
 	};
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":f:o:w:N:hV", long_options, NULL)) != -1) {
-		if (option == ':')
-			command_usage("%s needs a value", argv[optind - 1]);
-		if (option == '?')
-			command_usage("unknown option %s", argv[optind - 1]);
-		option_take(options, option, optarg);
-	}
-	if (optind == argc)
-		command_usage("which RING?");
-	if (optind + 1 < argc)
-		command_usage("one RING, not \"%s\" as well", argv[optind + 1]);
+	options->ring = command_walk_to_ring(&command_line, argc, argv, options);
 	if (options->output != NULL && options->output_dir != NULL)
 		command_usage("--output or --output-dir, not both");
-	options->ring = argv[optind];
 }

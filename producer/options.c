@@ -83,8 +83,6 @@ static const struct option long_options[] = {
 	{ "progress", optional_argument, NULL, OPTION_PROGRESS },
 	{ "summary", required_argument, NULL, OPTION_SUMMARY },
 	{ "ready-fd", required_argument, NULL, OPTION_READY_FD },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -105,20 +103,11 @@ static uint32_t parse_slot_size(const char *value)
 	return (uint32_t)size;
 }
 
-static mode_t parse_mode(const char *value)
+static void option_take(void *context, int option, const char *value, const char *given)
 {
-	char *end;
-	unsigned long mode = strtoul(value, &end, 8);
+	struct producer_options *options = context;
 
-	/* Who attaches reads and writes; one without the other is of no use. */
-	if (*value < '0' || *value > '7' || *end != '\0' || (mode & ~0066ul) != 0600 ||
-	    (mode & 0060) % 0060 != 0 || (mode & 0006) % 0006 != 0)
-		command_usage("--mode takes 0600, 0660 or 0666, not \"%s\"", value);
-	return (mode_t)mode;
-}
-
-static void option_take(struct producer_options *options, int option, const char *value)
-{
+	(void)given;
 	switch (option) {
 	case 'f':
 		options->source = source_named(value);
@@ -152,7 +141,7 @@ static void option_take(struct producer_options *options, int option, const char
 		                                                        RING_MIN_SLOTS, RING_MAX_SLOTS);
 		break;
 	case OPTION_MODE:
-		options->mode = parse_mode(value);
+		options->mode = command_mode("mode", value);
 		break;
 	case OPTION_SPIN:
 		options->spin = true;
@@ -166,11 +155,6 @@ static void option_take(struct producer_options *options, int option, const char
 	case OPTION_READY_FD:
 		options->ready_fd = command_descriptor("ready-fd", value);
 		break;
-	case 'h':
-		fputs(help_text, stdout);
-		exit(fflush(stdout) == 0 ? EXIT_COMPLETE : EXIT_SYSTEM);
-	case 'V':
-		command_version("sluice-producer");
 	default:
 		command_usage("bad option");
 	}
@@ -202,10 +186,18 @@ static void check_paths(struct producer_options *options)
 		options->total_bytes = 0;
 }
 
+static const struct command_line command_line = {
+	.program = "sluice-producer",
+	.help = help_text,
+	.letters = "f:n:",
+	.options = long_options,
+	.take = option_take,
+};
+
 void producer_options_parse(struct producer_options *options, int argc, char **argv)
 {
 	static char dash[] = "-", *only_stdin[] = { dash, NULL };
-	int option;
+	int first;
 
 	*options = (struct producer_options){
 		.source = &source_raw,
@@ -218,22 +210,13 @@ void producer_options_parse(struct producer_options *options, int argc, char **a
 		.progress = -1,
 		.ready_fd = -1,
 	};
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":f:n:hV", long_options, NULL)) != -1) {
-		if (option == ':')
-			command_usage("%s needs a value", argv[optind - 1]);
-		if (option == '?')
-			command_usage("unknown option %s", argv[optind - 1]);
-		option_take(options, option, optarg);
-	}
+	first = command_walk(&command_line, argc, argv, options);
 	if (!options->source_options.split && options->source != &source_json)
 		command_usage("--split is for --format json");
 	if (options->source_options.skip_bad && options->source == &source_raw)
 		command_usage("--skip-bad is for formats that have records: json, cbor");
-	if (optind == argc)
-		command_usage("which RING?");
-	options->ring = argv[optind];
-	options->paths = optind + 1 < argc ? argv + optind + 1 : only_stdin;
-	options->path_count = optind + 1 < argc ? argc - optind - 1 : 1;
+	options->ring = argv[first];
+	options->paths = first + 1 < argc ? argv + first + 1 : only_stdin;
+	options->path_count = first + 1 < argc ? argc - first - 1 : 1;
 	check_paths(options);
 }

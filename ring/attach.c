@@ -297,6 +297,7 @@ int ring_look(const char *name, bool any_user, struct ring_facts *facts)
 		return error;
 	facts->geometry = segment.geometry;
 	memcpy(facts->stream_id, segment.control->stream_id, sizeof facts->stream_id);
+	facts->start = segment.start;
 	facts->ended = atomic_load_explicit(&segment.control->end, memory_order_acquire) != RING_OPEN;
 	facts->head = atomic_load_explicit(&segment.control->head, memory_order_acquire);
 	facts->started = atomic_load_explicit(&segment.control->started, memory_order_acquire) != 0;

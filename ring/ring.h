@@ -312,6 +312,7 @@ int ring_attach_again(struct ring_reader **reader, const char *name,
 struct ring_facts {
 	struct ring_geometry geometry;
 	uint8_t stream_id[16];
+	uint64_t start;               /* position where the stream begins in this ring */
 	uint64_t head;                /* position published so far */
 	bool started;                 /* the start barrier was met: a new reader is late */
 	bool ended;
