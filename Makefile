@@ -37,14 +37,15 @@ PROGRAM_SHARED := shared/command.c shared/json_out.c shared/leave.c shared/log.c
 LIBRARY_SOURCES := $(RING_SOURCES) $(filter-out $(PROGRAM_SHARED),$(wildcard shared/*.c))
 PRODUCER_SOURCES := $(wildcard producer/*.c)
 CONSUMER_SOURCES := $(wildcard consumer/*.c)
+BRIDGE_SOURCES := $(wildcard bridge/*.c)
 UNIT_SOURCES := $(wildcard tests/unit/test_*.c)
 BENCH_SOURCES := $(wildcard tests/bench/*.c)
 FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.c)
 
 objects = $(patsubst %.c,$(B)/%.o,$(1))
 
-PROGRAMS := sluice-producer sluice-consumer
-MAN_PAGES := producer/sluice-producer.1 consumer/sluice-consumer.1
+PROGRAMS := sluice-producer sluice-consumer sluice-bridge
+MAN_PAGES := producer/sluice-producer.1 consumer/sluice-consumer.1 bridge/sluice-bridge.1
 LIBRARY := $(B)/libsluice.a
 SHARED := $(B)/libshared.a
 UNIT_PROGRAMS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SOURCES))
@@ -90,10 +91,11 @@ endif
 build/deps.mk: tools/need.sh
 	@mkdir -p build
 	@tools/need.sh build
-	@pkg-config --print-errors --exists libcbor libxxhash gmp
-	@printf 'DEPS_CFLAGS := %s\nDEPS_LIBS := %s\n' \
-		"$$(pkg-config --cflags libcbor libxxhash gmp)" \
-		"$$(pkg-config --libs libcbor libxxhash gmp) -lm" > $@
+	@pkg-config --print-errors --exists libcbor libxxhash gmp openssl
+	@printf 'DEPS_CFLAGS := %s\nDEPS_LIBS := %s\nBRIDGE_LIBS := %s\n' \
+		"$$(pkg-config --cflags libcbor libxxhash gmp openssl)" \
+		"$$(pkg-config --libs libcbor libxxhash gmp) -lm" \
+		"$$(pkg-config --libs openssl)" > $@
 
 build/need-%: tools/need.sh
 	@mkdir -p build
@@ -117,12 +119,15 @@ $(SHARED): $(call objects,$(PROGRAM_SHARED))
 
 $(B)/sluice-producer: $(call objects,$(PRODUCER_SOURCES)) $(SHARED) $(LIBRARY)
 $(B)/sluice-consumer: $(call objects,$(CONSUMER_SOURCES)) $(SHARED) $(LIBRARY)
+$(B)/sluice-bridge: $(call objects,$(BRIDGE_SOURCES)) $(SHARED) $(LIBRARY)
+$(B)/sluice-bridge: OWN_LIBS = $(BRIDGE_LIBS)
 $(addprefix $(B)/,$(PROGRAMS)):
 	$(call say,LD $@)
-	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(DEPS_LIBS) -o $@
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(DEPS_LIBS) $(OWN_LIBS) -o $@
 
 # A unit test may name the program objects that it is about in a line
-# "// needs: consumer/sink_raw.c ..."
+# "// needs: consumer/sink_raw.c ...", and what else it is linked with in
+# "// libs: -lssl ..."
 named = $(shell sed -n 's,^// $(1): \(.*\),\1,p' $(2))
 needs = $(call objects,$(call named,needs,$(1)))
 
@@ -130,7 +135,8 @@ needs = $(call objects,$(call named,needs,$(1)))
 $(B)/unit/%: $(B)/tests/unit/%.o $$(call needs,tests/unit/$$*.c) $(SHARED) $(LIBRARY) | build/need-check
 	$(call say,LD $@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_LDFLAGS) $(filter %.o %.a,$^) $(DEPS_LIBS) $$(pkg-config --libs check) -o $@
+	$(Q)$(CC) $(ALL_LDFLAGS) $(filter %.o %.a,$^) $(DEPS_LIBS) $(call named,libs,tests/unit/$*.c) \
+		$$(pkg-config --libs check) -o $@
 
 $(call objects,$(UNIT_SOURCES)): | build/need-check
 

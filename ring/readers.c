@@ -251,11 +251,11 @@ void readers_settle(struct ring_writer *writer)
 void readers_inherit(struct ring_writer *writer)
 {
 	struct ring_control *control = writer->segment.control;
+	bool started = atomic_load_explicit(&control->started, memory_order_relaxed) != 0;
 	uint64_t required, now = wait_now_ns();
 
-	writer->started = atomic_load_explicit(&control->started, memory_order_relaxed) != 0;
 	/* It may have died at the barrier, with some of them counted. */
-	if (!writer->started)
+	if (!started)
 		atomic_store_explicit(&control->required, 0, memory_order_relaxed);
 	required = atomic_load_explicit(&control->required, memory_order_relaxed);
 	for (int i = 0; i < RING_MAX_READERS; i++) {
@@ -272,8 +272,9 @@ void readers_inherit(struct ring_writer *writer)
 		writer->required_count++;
 		writer->required_pending++;
 	}
-	if (writer->started && writer->required_pending == 0)
+	if (started && writer->required_pending == 0)
 		atomic_store(&writer->stop, -EPIPE);
+	writer->started = started;     /* from here on, who joins is late */
 }
 
 /* ---- slow readers -------------------------------------------------------------- */

@@ -1,0 +1,91 @@
+/* inbox.c - reading records. */
+#include "bridge/inbox.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+void inbox_init(struct inbox *inbox, enum wire_side from, uint32_t slot_size)
+{
+	memset(inbox, 0, sizeof *inbox);
+	inbox->from = from;
+	inbox->slot_size = slot_size;
+}
+
+void inbox_place(struct inbox *inbox, uint8_t *room)
+{
+	inbox->place = room;
+	inbox->payload = room;
+}
+
+/* One receive: what is missing of the payload, and the next head with it. */
+static int fill(struct inbox *inbox, struct transport *transport)
+{
+	size_t missing = inbox->headed ? inbox->record.length - inbox->got : 0;
+	struct iovec pieces[2] = {
+		{ .iov_base = inbox->place + inbox->got, .iov_len = missing },
+		{ .iov_base = inbox->head + inbox->head_got,
+		  .iov_len = WIRE_RECORD_HEAD - inbox->head_got },
+	};
+	ssize_t got = missing > 0 ? transport_recv(transport, pieces, 2)
+	                          : transport_recv(transport, pieces + 1, 1);
+
+	if (got <= 0)
+		return got == 0 ? -EPIPE : (int)got;
+	if ((size_t)got < missing) {
+		inbox->got += (size_t)got;
+		return 0;
+	}
+	inbox->got += missing;
+	inbox->head_got += (size_t)got - missing;
+	return 0;
+}
+
+static int head_take(struct inbox *inbox)
+{
+	if (wire_record_decode(inbox->head, inbox->from, inbox->slot_size, &inbox->record,
+	                       inbox->why, sizeof inbox->why) != 0)
+		return -EBADMSG;
+	inbox->headed = true;
+	inbox->head_got = 0;
+	inbox->got = 0;
+	inbox->place = NULL;
+	inbox->payload = NULL;
+	if (inbox->record.type == WIRE_DATA)
+		return INBOX_HEAD;
+	if (inbox->record.length > 0)
+		inbox_place(inbox, inbox->report);
+	return 0;
+}
+
+static int record_take(struct inbox *inbox)
+{
+	inbox->headed = false;
+	if (wire_record_intact(&inbox->record, inbox->payload))
+		return INBOX_RECORD;
+	snprintf(inbox->why, sizeof inbox->why, "the record at byte %" PRIu64 " was damaged on its way",
+	         inbox->record.position);
+	return -EBADMSG;
+}
+
+int inbox_read(struct inbox *inbox, struct transport *transport)
+{
+	for (;;) {
+		int found;
+
+		if (inbox->headed && inbox->got == inbox->record.length)
+			return record_take(inbox);
+		if (!inbox->headed && inbox->head_got == WIRE_RECORD_HEAD) {
+			found = head_take(inbox);
+			if (found != 0)
+				return found;
+			continue;
+		}
+		if (inbox->headed && inbox->place == NULL)
+			return INBOX_HEAD;
+		found = fill(inbox, transport);
+		if (found != 0)
+			return found;
+	}
+}
