@@ -53,7 +53,8 @@ struct peer {
 	bool end_heard;
 	bool told;                     /* the outcome is queued */
 	uint64_t acked;                /* position that was acknowledged */
-	uint64_t spoke_ns;
+	uint64_t spoke_ns, heard_ns;
+	uint8_t *scratch;              /* takes what comes after a bad outcome */
 	uint8_t report[WIRE_REPORT_MAX];
 };
 
@@ -212,11 +213,18 @@ static void peer_close(void)
 	transport_close(run.peer.transport);
 	run.peer.transport = NULL;
 	run.peer.blocked = false;
+	free(run.peer.scratch);
+	run.peer.scratch = NULL;
 	run.lost_ns = wait_now_ns();
 }
 
 static void peer_lost(const char *why)
 {
+	if (run.phase == TELLING && run.peer.told && run.code != EXIT_COMPLETE) {
+		peer_close();
+		phase_set(GONE);   /* nothing that it could do would change the outcome */
+		return;
+	}
 	log_warning("sender %s: %s; waiting for it for up to %.1f s", run.peer.text, why,
 	            (double)run.options->retry_ms / 1000);
 	peer_close();
@@ -263,6 +271,23 @@ static void peer_flush(void)
 		peer_lost(transport_error(run.peer.transport));
 }
 
+/*
+ * Does the sender that we have still seem to be there?  One that came back has
+ * left a connection behind that may look alive; two for one stream would put each
+ * other out for ever.
+ */
+static bool peer_seems_there(void)
+{
+	struct pollfd poll_fd;
+
+	if (run.peer.transport == NULL)
+		return false;
+	poll_fd.fd = transport_fd(run.peer.transport);
+	poll_fd.events = POLLRDHUP;
+	return poll(&poll_fd, 1, 0) == 0 &&
+	       wait_now_ns() - run.peer.heard_ns < (uint64_t)run.options->dead_after_ms * 1000000u / 2;
+}
+
 /* ---- admitting a sender ------------------------------------------------------------------------ */
 
 /* "%n" the stream's number, "%i" its id, "%%" a percent sign.  False: too long. */
@@ -291,9 +316,12 @@ static bool name_make(const struct wire_hello *hello)
 static bool stream_admit(struct guest *guest, const struct wire_hello *hello)
 {
 	if (run.ring != NULL) {
-		if (memcmp(ring_writer_stream_id(run.ring), hello->stream, WIRE_STREAM_ID) == 0)
+		bool ours = memcmp(ring_writer_stream_id(run.ring), hello->stream, WIRE_STREAM_ID) == 0;
+
+		if (ours && !peer_seems_there())
 			return true;
-		guest_refuse(guest, EXIT_ABSENT, "busy with another stream");
+		guest_refuse(guest, EXIT_ABSENT, ours ? "another sender of this stream is connected"
+		                                      : "busy with another stream");
 		return false;
 	}
 	if (hello->resume) {
@@ -351,6 +379,7 @@ static void on_greeted(void *context, struct guest *guest, const struct wire_gre
 	ring_writer_publish(run.ring);
 	run.peer.acked = ring_writer_published(run.ring);
 	run.lost_ns = 0;
+	run.peer.heard_ns = wait_now_ns();
 	welcome(guest, greeting->proto);
 	TESTPOINT("welcome_sent");
 	if (run.phase > BARRIER)
@@ -372,6 +401,18 @@ static void show_and_ack(void)
 	TESTPOINT("ack_queued");
 }
 
+/* After a bad outcome, which the sender may not have read yet, its bytes are
+ * only in the way. */
+static bool record_discard(void)
+{
+	if (run.peer.scratch == NULL)
+		run.peer.scratch = malloc(run.slot_size);
+	if (run.peer.scratch == NULL)
+		return false;
+	inbox_place(&run.peer.inbox, run.peer.scratch);
+	return true;
+}
+
 /* A place in the ring for the record that is to come.  False: not now, or not
  * at all. */
 static bool record_place(void)
@@ -381,6 +422,8 @@ static bool record_place(void)
 	size_t length;
 	int error;
 
+	if (run.phase == TELLING && run.code != EXIT_COMPLETE)
+		return record_discard();
 	if (run.phase != STREAMING) {
 		peer_wrong("bytes of the stream before it may begin, or after its end");
 		return false;
@@ -405,6 +448,8 @@ static bool record_place(void)
 
 static void data_take(void)
 {
+	if (run.phase != STREAMING)
+		return;            /* it was discarded */
 	ring_writer_commit(run.ring, run.peer.inbox.record.length);
 	TESTPOINT("record_received");
 	if (ring_writer_position(run.ring) - ring_writer_published(run.ring) >= PUBLISH_BYTES)
@@ -483,6 +528,8 @@ static bool hear_once(void)
 {
 	int found = inbox_read(&run.peer.inbox, run.peer.transport);
 
+	if (found == INBOX_RECORD)
+		run.peer.heard_ns = wait_now_ns();
 	switch (found) {
 	case INBOX_HEAD:
 		return record_place();
@@ -691,7 +738,7 @@ static void wait_a_little(void)
 			drained(error);
 		break;
 	default:
-		if (run.peer.blocked)
+		if (run.peer.blocked && run.phase == STREAMING)
 			ring_writer_wait_space(run.ring, SLICE_MS);
 		else
 			wait_for_sockets(TICK_MS);
