@@ -12,6 +12,7 @@
 
 #include "bridge/address.h"
 #include "bridge/cuts.h"
+#include "bridge/lookout.h"
 #include "bridge/options.h"
 #include "bridge/tls.h"
 #include "bridge/wire.h"
@@ -30,6 +31,7 @@ struct fan_out {
 	const struct bridge_options *options;
 	struct ring_facts facts;
 	struct cuts cuts;
+	struct lookout lookout;
 	struct tls_context *tls;       /* NULL: plain */
 	int bell;                      /* epoll(7): sockets whose destination sleeps on the ring */
 	_Atomic int left;              /* destinations that are neither attached nor over */
@@ -46,6 +48,7 @@ struct destination {
 
 	/* NULL until attached.  Others may interrupt it, and nudge it. */
 	_Atomic(struct ring_reader *) reader;
+	struct dozer dozer;
 
 	/* For displays; any thread. */
 	_Atomic int state;             /* enum destination_state */

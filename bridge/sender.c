@@ -57,6 +57,7 @@ void sender_interrupt(void)
 
 		if (reader != NULL)
 			ring_reader_interrupt(reader);
+		sem_post(&run.destinations[i].dozer.wake);
 	}
 	wake();
 }
@@ -335,6 +336,7 @@ static enum exit_code setup(void)
 	run.fan.bell = epoll_create1(EPOLL_CLOEXEC);
 	run.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (run.destinations == NULL || run.fan.bell < 0 || run.wake < 0 || cuts_init(&run.fan.cuts) != 0 ||
+	    lookout_init(&run.fan.lookout) != 0 ||
 	    epoll_ctl(run.fan.bell, EPOLL_CTL_ADD, run.wake, &event) != 0) {
 		log_fatal("cannot begin: %s", strerror(errno));
 		return EXIT_SYSTEM;
@@ -343,6 +345,8 @@ static enum exit_code setup(void)
 		run.destinations[i].fan = &run.fan;
 		run.destinations[i].text = options->to[i];
 		run.destinations[i].address = options->addresses[i];
+		if (dozer_init(&run.destinations[i].dozer) != 0)
+			return EXIT_INTERNAL;
 	}
 	run.count = options->to_count;
 	if (options->tls_cert != NULL &&
@@ -378,7 +382,7 @@ static void bells_answer(void)
 		if (destination == NULL)
 			(void)!read(run.wake, &ignored, sizeof ignored);
 		else if (reader != NULL)
-			ring_reader_nudge(reader);
+			dozer_call(&destination->dozer, reader);
 	}
 }
 

@@ -636,10 +636,11 @@ static void rest_on_ring(struct session *s)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLRDHUP | EPOLLONESHOT };
 
+	dozer_clear(&s->destination->dozer);
 	event.data.ptr = s->destination;
 	if (epoll_ctl(s->destination->fan->bell, EPOLL_CTL_MOD, transport_fd(s->transport), &event) != 0)
 		epoll_ctl(s->destination->fan->bell, EPOLL_CTL_ADD, transport_fd(s->transport), &event);
-	ring_reader_wait(reader_of(s), SLICE_MS);
+	lookout_rest(&s->destination->fan->lookout, &s->destination->dozer, reader_of(s), SLICE_MS);
 }
 
 /* Nothing could be done: sleep until something can, or for a slice. */
