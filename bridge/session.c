@@ -695,8 +695,11 @@ static enum step carry(struct session *s)
 		if (step != ON)
 			return step;
 		error = outbox_flush(&s->outbox, s->transport, &sent);
-		if (error != 0 && error != -EAGAIN)
-			return transport_failed(s, error);
+		/* Why it takes no more, it may have said before it closed. */
+		if (error != 0 && error != -EAGAIN) {
+			step = records_take(s, &received);
+			return step != ON ? step : transport_failed(s, error);
+		}
 		if (sent) {
 			s->spoke_ns = wait_now_ns();
 			TESTPOINT("record_sent");
