@@ -171,8 +171,10 @@ static void add_destinations_of(struct bridge_options *options, const char *path
 	char *line = NULL;
 	size_t size = 0;
 
-	if (file == NULL)
+	if (file == NULL) {
 		command_usage("--to-file %s: %s", path, strerror(errno));
+		return;
+	}
 	while (getline(&line, &size, file) >= 0) {
 		char *text = line_trim(line);
 

@@ -174,6 +174,7 @@ static enum step connect_any(struct session *s, uint64_t deadline_ns, int *fd)
 	enum step step = LOST;
 	char why[ADDRESS_WHY_MAX];
 
+	*fd = -1;
 	if (address_resolve(&s->destination->address, false, &list, why, sizeof why) != 0)
 		return lost(s, "%s", why);
 	for (size_t i = 0; i < list.count && step == LOST; i++) {

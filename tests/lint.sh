@@ -5,7 +5,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 2
 
 failed=0
-sources=$(find ring shared producer consumer tests/unit tests/bench tests/fuzz -maxdepth 1 -name "*.c" | sort)
+sources=$(find ring shared producer consumer bridge tests/unit tests/bench tests/fuzz -maxdepth 1 -name "*.c" | sort)
 products=$(grep -v '^tests/' <<<"$sources")
 flags=(-std=gnu17 -D_GNU_SOURCE -I.)
 if [ -f build/deps.mk ]; then
@@ -93,12 +93,14 @@ one_way ring ring
 one_way shared 'shared|ring'
 one_way producer 'producer|shared|ring'
 one_way consumer 'consumer|shared|ring'
+one_way bridge 'bridge|shared|ring'
 
 # ---- manual pages ------------------------------------------------------------------
 
 # A program's options, its help's, and its manual page's are the same.
-for program in producer consumer; do
-	known=$(sed -nE 's/^\t\{ "([a-z-]+)", (no|optional|required)_argument.*/\1/p' "$program/options.c" | sort)
+for program in producer consumer bridge; do
+	known=$({ echo help; echo version
+		sed -nE 's/^\t\{ "([a-z-]+)", (no|optional|required)_argument.*/\1/p' "$program/options.c"; } | sort)
 	helped=$(sed -nE 's/^" .* --([a-z-]+).*/\1/p' "$program/options.c" | sort)
 	described=$(sed -nE 's/^\.It Fl (. , )?-([a-z-]+).*/\2/p' "$program/sluice-$program.1" | sort)
 	[ "$known" = "$helped" ] || complain "$program/options.c: --help tells of other options"
