@@ -19,8 +19,9 @@ void inbox_place(struct inbox *inbox, uint8_t *room)
 	inbox->payload = room;
 }
 
-/* One receive: what is missing of the payload, and the next head with it. */
-static int fill(struct inbox *inbox, struct transport *transport)
+/* One receive: what is missing of the payload, and the next head with it.
+ * @drained, out: there was less than that. */
+static int fill(struct inbox *inbox, struct transport *transport, bool *drained)
 {
 	size_t missing = inbox->headed ? inbox->record.length - inbox->got : 0;
 	struct iovec pieces[2] = {
@@ -33,6 +34,8 @@ static int fill(struct inbox *inbox, struct transport *transport)
 
 	if (got <= 0)
 		return got == 0 ? -EPIPE : (int)got;
+	/* Of TLS there may be another record. */
+	*drained = (size_t)got < missing + pieces[1].iov_len && !transport_is_tls(transport);
 	if ((size_t)got < missing) {
 		inbox->got += (size_t)got;
 		return 0;
@@ -71,6 +74,8 @@ static int record_take(struct inbox *inbox)
 
 int inbox_read(struct inbox *inbox, struct transport *transport)
 {
+	bool drained = false;
+
 	for (;;) {
 		int found;
 
@@ -84,7 +89,9 @@ int inbox_read(struct inbox *inbox, struct transport *transport)
 		}
 		if (inbox->headed && inbox->place == NULL)
 			return INBOX_HEAD;
-		found = fill(inbox, transport);
+		if (drained)
+			return -EAGAIN;
+		found = fill(inbox, transport, &drained);
 		if (found != 0)
 			return found;
 	}

@@ -57,17 +57,20 @@ static size_t piece_add(struct iovec *pieces, int *count, const uint8_t *bytes, 
 	return skip;
 }
 
-static int pieces_make(struct outbox *outbox, struct iovec *pieces)
+static int pieces_make(struct outbox *outbox, struct iovec *pieces, size_t *total)
 {
 	size_t skip = outbox->sent;
 	int count = 0;
 
+	*total = 0;
 	for (unsigned i = 0; i < outbox->count && count + 2 <= PIECES; i++) {
 		const struct outbox_record *record = record_at(outbox, i);
 
 		skip -= piece_add(pieces, &count, record->head, WIRE_RECORD_HEAD, skip);
 		skip -= piece_add(pieces, &count, record->payload, record->length, skip);
 	}
+	for (int i = 0; i < count; i++)
+		*total += pieces[i].iov_len;
 	return count;
 }
 
@@ -91,12 +94,17 @@ int outbox_flush(struct outbox *outbox, struct transport *transport, bool *progr
 	*progress = false;
 	while (outbox->count > 0) {
 		struct iovec pieces[PIECES];
-		ssize_t sent = transport_send(transport, pieces, pieces_make(outbox, pieces));
+		size_t total;
+		int count = pieces_make(outbox, pieces, &total);
+		ssize_t sent = transport_send(transport, pieces, count);
 
 		if (sent < 0)
 			return (int)sent;
 		*progress = true;
 		sent_take(outbox, (size_t)sent);
+		/* The socket is full; TLS takes one record at a time. */
+		if ((size_t)sent < total && !transport_is_tls(transport))
+			return -EAGAIN;
 	}
 	return 0;
 }
