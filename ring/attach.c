@@ -31,26 +31,31 @@ static void emit(struct ring_reader *reader, enum ring_event_kind kind)
 	reader->observer(reader->observer_context, &event);
 }
 
-/* Is the dead writer's place to be filled again? */
-static bool writer_may_return(const struct ring_reader *reader, uint64_t now)
+/* Is the dead writer's place to be filled again?  The time begins when it is
+ * missed, and anew if another came and died between two looks. */
+static bool writer_may_return(struct ring_reader *reader, uint64_t now)
 {
 	uint64_t patience = (uint64_t)reader->segment.takeover_ms * 1000000u;
+	uint64_t alive = atomic_load_explicit(&reader->segment.control->alive_ns, memory_order_relaxed);
 
-	return patience != 0 && now - reader->lost_ns < patience;
+	if (alive != reader->lost_alive_ns) {
+		reader->lost_alive_ns = alive;
+		reader->lost_ns = wait_now_ns();
+		return patience != 0;
+	}
+	return now - reader->lost_ns < patience;
 }
 
-/* The writer's lock was seen free while the stream was open: an ended stream
- * may be left by its writer, and that is no death. */
-static void writer_gone(struct ring_reader *reader)
+/* The writer's lock was seen free, after `now`, while the stream was open: an
+ * ended stream may be left by its writer, and that is no death. */
+static void writer_gone(struct ring_reader *reader, uint64_t now)
 {
-	uint64_t now = wait_now_ns();
+	bool may_return = writer_may_return(reader, now);
 
-	if (reader->lost_ns == 0) {
-		reader->lost_ns = now;
-		if (writer_may_return(reader, now))
-			emit(reader, RING_EVENT_WRITER_LOST);
-	}
-	if (writer_may_return(reader, now))
+	if (may_return && !reader->lost_told)
+		emit(reader, RING_EVENT_WRITER_LOST);
+	reader->lost_told = may_return;
+	if (may_return)
 		return;
 	atomic_store_explicit(&reader->writer_dead, true, memory_order_release);
 	sem_post(&reader->entry->data);
@@ -60,6 +65,9 @@ static void writer_gone(struct ring_reader *reader)
 static void reader_watch(void *context)
 {
 	struct ring_reader *reader = context;
+	/* The time before the lock: if we are stopped between them, another may
+	 * have become the writer in time. */
+	uint64_t now = wait_now_ns();
 	bool alive = segment_is_locked(&reader->segment, RING_LOCK_WRITER);
 	uint64_t end = atomic_load_explicit(&reader->segment.control->end, memory_order_acquire);
 
@@ -73,12 +81,14 @@ static void reader_watch(void *context)
 		reader->end_told = true;
 		emit(reader, RING_EVENT_END);
 	}
-	if (alive && reader->lost_ns != 0) {
-		reader->lost_ns = 0;
+	if (alive)
+		reader->lost_alive_ns = 0;
+	if (alive && reader->lost_told) {
+		reader->lost_told = false;
 		emit(reader, RING_EVENT_WRITER_BACK);
 	}
 	if (!alive && end == RING_OPEN && !atomic_load(&reader->writer_dead))
-		writer_gone(reader);
+		writer_gone(reader, now);
 	emit(reader, RING_EVENT_TICK);
 }
 
@@ -142,11 +152,8 @@ static int entry_take(struct ring_reader *reader, unsigned index, const char *la
  * But the writer may have counted us as soon as we were ACTIVE, met its start
  * barrier, and gone on to the end.  It marks those it counted before it first
  * publishes, and heeds their tails from then on: they begin where it began.
- *
- * The key comes last: an entry with a key whose tail is not final would be
- * taken over at a position that is not there any more.
  */
-static int entry_begin(struct ring_reader *reader, const struct ring_reader_options *options)
+static int entry_begin(struct ring_reader *reader)
 {
 	const struct ring_control *control = reader->segment.control;
 	uint64_t end = atomic_load_explicit(&control->end, memory_order_acquire);
@@ -158,9 +165,6 @@ static int entry_begin(struct ring_reader *reader, const struct ring_reader_opti
 	atomic_store_explicit(&reader->entry->start, reader->start, memory_order_relaxed);
 	atomic_store_explicit(&reader->entry->tail, reader->start, memory_order_release);
 	TESTPOINT("attach_begun");
-	atomic_store_explicit(&reader->entry->linger_ms, options->linger_ms, memory_order_relaxed);
-	atomic_store_explicit(&reader->entry->key, options->key, memory_order_release);
-	TESTPOINT("attach_keyed");
 	sem_post(&reader->segment.shared->space);      /* the start barrier may be met */
 	return end == RING_OPEN || counted ? 0 : -ENOENT;
 }
@@ -169,8 +173,20 @@ static int entry_take_any(struct ring_reader *reader, const struct ring_reader_o
 {
 	for (unsigned i = 0; i < RING_MAX_READERS; i++)
 		if (entry_take(reader, i, options->label) == 0)
-			return entry_begin(reader, options);
+			return entry_begin(reader);
 	return -EUSERS;
+}
+
+/*
+ * From here on the entry outlives us.  The key comes last: an entry with a key
+ * whose tail is not final would be taken over at a position that is not there
+ * any more, and one that we did not get would be waited for.
+ */
+static void entry_keep(struct ring_reader *reader, const struct ring_reader_options *options)
+{
+	atomic_store_explicit(&reader->entry->linger_ms, options->linger_ms, memory_order_relaxed);
+	atomic_store_explicit(&reader->entry->key, options->key, memory_order_release);
+	TESTPOINT("attach_keyed");
 }
 
 /* ---- taking a dead owner's entry over -------------------------------------------- */
@@ -187,11 +203,14 @@ static int entry_take_over(struct ring_reader *reader, unsigned index,
 	struct ring_entry *entry = &reader->segment.shared->entries[index];
 	uint64_t word;
 
-	if (atomic_load_explicit(&entry->key, memory_order_relaxed) != options->key)
+	/* A free entry keeps the key of whoever had it. */
+	if (!word_holds(atomic_load_explicit(&entry->word, memory_order_acquire)) ||
+	    atomic_load_explicit(&entry->key, memory_order_relaxed) != options->key)
 		return -ESRCH;
 	if (segment_lock(&reader->segment, RING_LOCK_ENTRY(index)) != 0)
 		return -EBUSY;
 	TESTPOINT("takeover_locked");
+	watcher_describe(&entry->owner, options->label);
 	word = atomic_load_explicit(&entry->word, memory_order_acquire);
 	reader->word = word_next(word, ENTRY_ACTIVE);
 	if (!word_holds(word) ||
@@ -207,8 +226,9 @@ static int entry_take_over(struct ring_reader *reader, unsigned index,
 	reader->start = atomic_load_explicit(&entry->start, memory_order_relaxed);
 	reader->tail = atomic_load_explicit(&entry->tail, memory_order_acquire);
 	reader->cursor = reader->peeked = reader->tail;
-	watcher_describe(&entry->owner, options->label);
-	atomic_store_explicit(&entry->linger_ms, options->linger_ms, memory_order_relaxed);
+	reader->messages = atomic_load_explicit(&entry->messages, memory_order_relaxed);
+	reader->dropped = atomic_load_explicit(&entry->dropped, memory_order_relaxed);
+	atomic_store_explicit(&entry->blocked_since_ns, 0, memory_order_relaxed);
 	ring_reader_progress(reader);
 	sem_post(&reader->segment.shared->space);
 	return 0;
@@ -267,6 +287,7 @@ static int attach(struct ring_reader **out, const char *name, const struct ring_
 		error = watcher_start(&reader->watcher, reader_watch, reader);
 	if (error != 0)
 		goto close_segment;    /* drops the lock: the writer frees the entry */
+	entry_keep(reader, options);
 	*out = reader;
 	return 0;
 

@@ -99,10 +99,11 @@ int ring_reader_peek(struct ring_reader *reader, const uint8_t **bytes, size_t *
 		uint64_t head = atomic_load_explicit(&control->head, memory_order_acquire);   /* A */
 		uint64_t limit;
 
-		if (head < reader->cursor ||
-		    head - (reader->cursor & ~(reader->slot_bytes - 1)) > ring_bytes)
+		if (reader->cursor != RING_AFTER_ALL &&
+		    (head < reader->cursor ||
+		     head - (reader->cursor & ~(reader->slot_bytes - 1)) > ring_bytes))
 			return reader_nonsense(reader);
-		if (head == reader->cursor) {
+		if (head == reader->cursor || reader->cursor == RING_AFTER_ALL) {
 			if (end != RING_OPEN)
 				return RING_ENDED;
 			if (ring_reader_check(reader) != 0)
@@ -202,7 +203,8 @@ static bool data_ready(void *context)
 	struct ring_reader *reader = context;
 	const struct ring_control *control = reader->segment.control;
 
-	return atomic_load_explicit(&control->head, memory_order_relaxed) != reader->cursor ||
+	return (atomic_load_explicit(&control->head, memory_order_relaxed) != reader->cursor &&
+	        reader->cursor != RING_AFTER_ALL) ||
 	       atomic_load_explicit(&control->end, memory_order_relaxed) != RING_OPEN ||
 	       atomic_load_explicit(&reader->entry->word, memory_order_relaxed) != reader->word ||
 	       atomic_load_explicit(&reader->writer_dead, memory_order_relaxed) ||
@@ -241,6 +243,7 @@ static int wait_for_data(struct ring_reader *reader, uint64_t deadline_ns)
 int ring_reader_wait(struct ring_reader *reader, int64_t timeout_ms)
 {
 	uint64_t deadline = wait_deadline_ns(timeout_ms), before;
+	bool nudged;
 	int error = 0;
 
 	if (!spinner_spin(&reader->spinner, data_ready, reader)) {
@@ -251,8 +254,11 @@ int ring_reader_wait(struct ring_reader *reader, int64_t timeout_ms)
 		atomic_fetch_add_explicit(&reader->entry->blocked_ns, wait_now_ns() - before,
 		                          memory_order_relaxed);
 	}
-	atomic_store_explicit(&reader->nudged, false, memory_order_relaxed);
-	return atomic_load(&reader->interrupted) ? -EINTR : error;
+	/* Acquire: what was done before the nudge is to be seen after it. */
+	nudged = atomic_exchange_explicit(&reader->nudged, false, memory_order_acq_rel);
+	if (atomic_load(&reader->interrupted))
+		return -EINTR;
+	return nudged ? 0 : error;
 }
 
 void ring_reader_interrupt(struct ring_reader *reader)

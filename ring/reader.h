@@ -35,8 +35,9 @@ struct ring_reader {
 	_Atomic bool writer_dead;      /* its lock was seen free, then a fence */
 
 	/* Watcher thread only. */
-	bool end_told, eviction_told;
-	uint64_t lost_ns;              /* when the writer was first seen dead; 0: it lives */
+	bool end_told, eviction_told, lost_told;
+	uint64_t lost_ns;              /* when the writer was first seen dead */
+	uint64_t lost_alive_ns;        /* its alive_ns then; 0: it was last seen alive */
 
 	ring_observer observer;
 	void *observer_context;

@@ -158,14 +158,18 @@ static void entry_require(struct ring_writer *writer, int i, bool required)
 		atomic_fetch_and_explicit(mask, ~((uint64_t)1 << i), memory_order_relaxed);
 }
 
-/* The owner is dead and nobody goes on: note its outcome before the entry is
- * free for another owner. */
+/*
+ * The owner is dead and nobody goes on.  Take the entry from those who might
+ * take it over; note its outcome; only then is it free for another owner.
+ */
 static void entry_give_up(struct ring_writer *writer, int i, uint64_t word)
 {
+	if (!entry_take(writer, i, word, ENTRY_EVICTED))
+		return;            /* taken over meanwhile */
 	note_outcome(writer, i, RING_DIED, 0);
 	note_keep(writer, i);
 	entry_require(writer, i, false);
-	entry_take(writer, i, word, ENTRY_FREE);
+	entry_take(writer, i, word_next(word, ENTRY_EVICTED), ENTRY_FREE);
 }
 
 static void linger(struct ring_writer *writer, int i, uint64_t word, uint64_t now)
@@ -248,6 +252,17 @@ void readers_settle(struct ring_writer *writer)
 	writer_unlock(writer);
 }
 
+/* The one before died between taking a required reader's entry and noting why. */
+static void inherit_taken(struct ring_writer *writer, int i)
+{
+	uint64_t result = atomic_load_explicit(&writer->segment.shared->entries[i].result,
+	                                       memory_order_acquire);
+
+	if (result != RESULT_SET)
+		atomic_fetch_add_explicit(&writer->segment.control->failed, 1, memory_order_relaxed);
+	entry_require(writer, i, false);
+}
+
 void readers_inherit(struct ring_writer *writer)
 {
 	struct ring_control *control = writer->segment.control;
@@ -261,16 +276,17 @@ void readers_inherit(struct ring_writer *writer)
 	for (int i = 0; i < RING_MAX_READERS; i++) {
 		uint64_t word = atomic_load_explicit(&writer->segment.shared->entries[i].word,
 		                                     memory_order_acquire);
+		bool counted = (required >> i & 1) != 0;
 
-		if (!word_holds(word))
-			continue;
-		note_joined(writer, i, word, now);
-		writer->notes[i].lingers_ns = now;
-		if ((required >> i & 1) == 0)
-			continue;
-		writer->notes[i].report.required = true;
-		writer->required_count++;
-		writer->required_pending++;
+		if (word_holds(word)) {
+			note_joined(writer, i, word, now);
+			writer->notes[i].lingers_ns = now;
+			writer->notes[i].report.required = counted;
+			writer->required_count += counted;
+			writer->required_pending += counted;
+		} else if (counted) {
+			inherit_taken(writer, i);
+		}
 	}
 	if (started && writer->required_pending == 0)
 		atomic_store(&writer->stop, -EPIPE);
@@ -346,20 +362,26 @@ void readers_watch(void *context)
 
 /* ---- the start barrier, and the drain -------------------------------------------- */
 
+/* Does the barrier count it?  Not one that died, though it may come back. */
+static bool note_counts(const struct reader_note *note)
+{
+	return note->present && note->report.outcome == RING_PENDING &&
+	       word_state(note->word) == ENTRY_ACTIVE;
+}
+
 /* How many readers are there; once there are `count`, they are required. */
 static unsigned readers_require(struct ring_writer *writer, unsigned count)
 {
 	unsigned present = 0;
 
 	for (int i = 0; i < RING_MAX_READERS; i++)
-		if (writer->notes[i].present && writer->notes[i].report.outcome == RING_PENDING)
-			present++;
+		present += note_counts(&writer->notes[i]);
 	if (present < count)
 		return present;
 	for (int i = 0; i < RING_MAX_READERS && writer->required_count < count; i++) {
 		struct reader_note *note = &writer->notes[i];
 
-		if (!note->present || note->report.outcome != RING_PENDING)
+		if (!note_counts(note))
 			continue;
 		note->report.required = true;
 		entry_require(writer, i, true);

@@ -148,7 +148,8 @@ struct ring_reader_report {
  *
  * A geometry of zeros is chosen, and shrinks to what is there; one that was
  * given is taken exactly or refused.  Returns 0; -EINVAL bad name or geometry;
- * -EEXIST a living writer has that name; -EBUSY somebody who is removing a dead
+ * -EEXIST a living writer has that name, or a dead one that may still be
+ * replaced (ring_takeover); -EBUSY somebody who is removing a dead
  * one's is stopped at it; -ENOSPC; or what the system said.
  * On failure nothing is left behind.  A named ring is always complete: dying
  * here leaves no name, or a whole ring without an owner.
@@ -303,7 +304,9 @@ int ring_attach(struct ring_reader **reader, const char *name,
 /*
  * As ring_attach, but only to take over the entry with the key of the options,
  * whose owner died; also of a stream that has ended.  The reader begins at the
- * entry's tail.  -ESRCH: there is none.
+ * entry's tail, which may be the end of time (ring_reader_let_go).
+ * -ESRCH: there is none, or its time is over; -EBUSY its owner lives, or
+ * another is taking it over.  Dying here: the entry waits again.
  */
 int ring_attach_again(struct ring_reader **reader, const char *name,
                       const struct ring_reader_options *options);
@@ -365,8 +368,9 @@ int ring_reader_rewind(struct ring_reader *reader, uint64_t position);
 /* Position up to which everything was given back. */
 uint64_t ring_reader_tail(const struct ring_reader *reader);
 
-/* Hold the writer back no more: what comes is not for this reader.  The entry
- * and its lock stay, and the result is still to be stored.  0 or -ESTALE. */
+/* Hold the writer back no more: what comes is not for this reader, which finds
+ * and waits for nothing but the end.  The entry and its lock stay, and the
+ * result is still to be stored.  0 or -ESTALE. */
 int ring_reader_let_go(struct ring_reader *reader);
 
 /* Is the entry still ours?  Call after using bytes and before acting on them.

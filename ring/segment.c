@@ -512,10 +512,13 @@ static int take_writer_byte(struct segment *segment)
 	if (error != 0)
 		return error == -EAGAIN ? -EBUSY : error;
 	TESTPOINT("takeover_alone");
-	if (!may_be_taken_over(segment->fd) || !leads_to(segment->path, segment->fd))
-		error = is_locked(segment->fd, RING_LOCK_WRITER) ? -EEXIST : -ENOENT;
-	else if (segment_lock(segment, RING_LOCK_WRITER) != 0)
+	/* The byte first: a writer that leaves removes the name, and then gives it up. */
+	if (is_locked(segment->fd, RING_LOCK_WRITER))
 		error = -EEXIST;
+	else if (!may_be_taken_over(segment->fd) || !leads_to(segment->path, segment->fd))
+		error = -ENOENT;
+	else
+		error = segment_lock(segment, RING_LOCK_WRITER);   /* nobody else may */
 	TESTPOINT("takeover_byte_taken");
 	segment_unlock(segment, RING_LOCK_REMOVER);
 	return error;

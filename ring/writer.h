@@ -17,8 +17,8 @@
 #define WRITER_SLOW_NS 10000000000u    /* a reader is named after 10 s */
 #define WRITER_WAKE_NS 1000000u        /* a full slot wakes readers at least after 1 ms */
 #define WRITER_KEPT_REPORTS 128u
-/* Of one look: for each entry its joining, outcome and slowness, and one for all. */
-#define WRITER_EVENTS (3 * RING_MAX_READERS + 1)
+/* Of one look: for each entry its coming, going and slowness, and two for all. */
+#define WRITER_EVENTS (3 * RING_MAX_READERS + 2)
 
 /* What the writer knows of one entry: private memory, guarded by `lock`. */
 struct reader_note {

@@ -121,7 +121,7 @@ if ! gone p 2>/dev/null; then
 fi
 members=(a b)
 # Points that consumer a may pass before the producer has counted it.
-early=" attach_locked attach_tail_stored attach_active attach_begun output_opened wait_data_bit_set "
+early=" attach_locked attach_tail_stored attach_active attach_begun attach_keyed output_opened wait_data_bit_set "
 if [ "$victim:$how:$passage" = a:kill:1 ] && [[ $early = *" $point "* ]]; then
 	# If it was not counted, the producer waits for another.
 	expect a 137

@@ -205,6 +205,22 @@ int peek_at(struct ring_reader *reader)
 	return ring_reader_peek(reader, &bytes, &length);
 }
 
+void reader_dies(struct ring_reader *reader)
+{
+	watcher_stop(&reader->watcher);
+	segment_close(&reader->segment);
+	free(reader);
+}
+
+void writer_dies(struct ring_writer *writer, uint64_t ago_ms)
+{
+	watcher_stop(&writer->watcher);
+	atomic_store(&writer->segment.control->alive_ns, wait_now_ns() - ago_ms * 1000000u);
+	segment_close(&writer->segment);
+	pthread_mutex_destroy(&writer->lock);
+	free(writer);
+}
+
 bool entry_is(const struct ring_writer *writer, unsigned entry, enum ring_entry_state state)
 {
 	return word_state(atomic_load(&writer->segment.shared->entries[entry].word)) == state;

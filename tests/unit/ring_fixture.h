@@ -84,6 +84,11 @@ size_t take_bytes(struct ring_reader *reader);
 /* What peek finds, when the bytes do not matter. */
 int peek_at(struct ring_reader *reader);
 
+/* Its process dies: the locks go, the shared words stay as they are, the handle
+ * is freed.  A writer's last sign of life may be some time ago. */
+void reader_dies(struct ring_reader *reader);
+void writer_dies(struct ring_writer *writer, uint64_t ago_ms);
+
 /* Is an entry's state as named? */
 bool entry_is(const struct ring_writer *writer, unsigned entry, enum ring_entry_state state);
 

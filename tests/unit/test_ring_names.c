@@ -112,6 +112,8 @@ static const struct forgery forgeries[] = {
 	FORGE(payload_offset, UINT64_MAX - 4095, -EBADMSG),
 	FORGE(segment_size, 0, -EBADMSG),
 	FORGE(segment_size, UINT64_MAX, -EBADMSG),
+	FORGE(start, 1, -EBADMSG),
+	FORGE(start, UINT64_MAX, -EBADMSG),
 };
 
 START_TEST(a_forged_header_is_refused)
