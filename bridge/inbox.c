@@ -6,17 +6,37 @@
 #include <stdio.h>
 #include <string.h>
 
-void inbox_init(struct inbox *inbox, enum wire_side from, uint32_t slot_size)
+/* A payload is digested in pieces while they are in the cache. */
+#define DIGEST_PIECE (64u << 10)
+
+int inbox_open(struct inbox *inbox, enum wire_side from, uint32_t slot_size)
 {
 	memset(inbox, 0, sizeof *inbox);
 	inbox->from = from;
 	inbox->slot_size = slot_size;
+	return digest_open(&inbox->digest) == 0 ? 0 : -ENOMEM;
+}
+
+void inbox_close(struct inbox *inbox)
+{
+	digest_close(&inbox->digest);
 }
 
 void inbox_place(struct inbox *inbox, uint8_t *room)
 {
 	inbox->place = room;
 	inbox->payload = room;
+}
+
+/* Digest what has come of the payload, if it is enough or all. */
+static void digest(struct inbox *inbox)
+{
+	size_t fresh = inbox->got - inbox->digested;
+
+	if (fresh < DIGEST_PIECE && inbox->got < inbox->record.length)
+		return;
+	digest_add(&inbox->digest, inbox->payload + inbox->digested, fresh);
+	inbox->digested = inbox->got;
 }
 
 /* One receive: what is missing of the payload, and the next head with it.
@@ -36,12 +56,13 @@ static int fill(struct inbox *inbox, struct transport *transport, bool *drained)
 		return got == 0 ? -EPIPE : (int)got;
 	/* Of TLS there may be another record. */
 	*drained = (size_t)got < missing + pieces[1].iov_len && !transport_is_tls(transport);
-	if ((size_t)got < missing) {
-		inbox->got += (size_t)got;
+	if (missing == 0) {
+		inbox->head_got += (size_t)got;
 		return 0;
 	}
-	inbox->got += missing;
-	inbox->head_got += (size_t)got - missing;
+	inbox->got += (size_t)got < missing ? (size_t)got : missing;
+	inbox->head_got += (size_t)got < missing ? 0 : (size_t)got - missing;
+	digest(inbox);
 	return 0;
 }
 
@@ -52,9 +73,10 @@ static int head_take(struct inbox *inbox)
 		return -EBADMSG;
 	inbox->headed = true;
 	inbox->head_got = 0;
-	inbox->got = 0;
+	inbox->got = inbox->digested = 0;
 	inbox->place = NULL;
 	inbox->payload = NULL;
+	digest_begin_seeded(&inbox->digest, wire_record_seed(&inbox->record));
 	if (inbox->record.type == WIRE_DATA)
 		return INBOX_HEAD;
 	if (inbox->record.length > 0)
@@ -65,7 +87,7 @@ static int head_take(struct inbox *inbox)
 static int record_take(struct inbox *inbox)
 {
 	inbox->headed = false;
-	if (wire_record_intact(&inbox->record, inbox->payload))
+	if (digest_value(&inbox->digest) == inbox->record.check)
 		return INBOX_RECORD;
 	snprintf(inbox->why, sizeof inbox->why, "the record at byte %" PRIu64 " was damaged on its way",
 	         inbox->record.position);

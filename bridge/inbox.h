@@ -10,6 +10,7 @@
 
 #include "bridge/transport.h"
 #include "bridge/wire.h"
+#include "shared/digest.h"
 
 struct inbox {
 	enum wire_side from;           /* whose records these are */
@@ -25,6 +26,8 @@ struct inbox {
 	bool headed;                   /* `record` is known, its payload not complete */
 	uint8_t *place;                /* where the payload goes; NULL: not said yet */
 	size_t got;
+	struct digest digest;          /* of the payload, */
+	size_t digested;               /* up to here */
 	uint8_t report[WIRE_REPORT_MAX];
 };
 
@@ -33,7 +36,9 @@ enum inbox_found {
 	INBOX_RECORD = 2,              /* a record, intact */
 };
 
-void inbox_init(struct inbox *inbox, enum wire_side from, uint32_t slot_size);
+/* Returns 0 or -ENOMEM. */
+int inbox_open(struct inbox *inbox, enum wire_side from, uint32_t slot_size);
+void inbox_close(struct inbox *inbox);
 
 /* Say where the payload of the DATA record that INBOX_HEAD announced goes:
  * room for record.length bytes, until the record is complete or given up. */

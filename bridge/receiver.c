@@ -213,6 +213,7 @@ static void peer_close(void)
 	transport_close(run.peer.transport);
 	run.peer.transport = NULL;
 	run.peer.blocked = false;
+	inbox_close(&run.peer.inbox);
 	free(run.peer.scratch);
 	run.peer.scratch = NULL;
 	run.lost_ns = wait_now_ns();
@@ -355,6 +356,14 @@ static void welcome(struct guest *guest, uint32_t proto)
 		peer_lost(transport_error(run.peer.transport));
 }
 
+/* Nothing of the connection before is left. */
+static int peer_init(void)
+{
+	memset(&run.peer, 0, sizeof run.peer);
+	outbox_init(&run.peer.outbox);
+	return inbox_open(&run.peer.inbox, WIRE_FROM_SENDER, run.slot_size);
+}
+
 static void on_greeted(void *context, struct guest *guest, const struct wire_greeting *greeting)
 {
 	(void)context;
@@ -369,12 +378,13 @@ static void on_greeted(void *context, struct guest *guest, const struct wire_gre
 		         ring_writer_published(run.ring));
 		run.reconnects++;
 	}
-	memset(&run.peer, 0, sizeof run.peer);
+	if (peer_init() != 0) {
+		guest_refuse(guest, EXIT_ABSENT, "out of memory");
+		return;
+	}
 	run.peer.transport = guest->transport;
 	guest->transport = NULL;
 	snprintf(run.peer.text, sizeof run.peer.text, "%s", guest->peer);
-	inbox_init(&run.peer.inbox, WIRE_FROM_SENDER, run.slot_size);
-	outbox_init(&run.peer.outbox);
 	/* What lies in the ring and was not shown yet was not acknowledged either. */
 	ring_writer_publish(run.ring);
 	run.peer.acked = ring_writer_published(run.ring);
@@ -556,9 +566,7 @@ static void hear(void)
 {
 	uint64_t until = wait_now_ns() + TURN_NS;
 
-	if (run.peer.transport == NULL)
-		return;
-	while (hear_once() && wait_now_ns() < until)
+	while (run.peer.transport != NULL && hear_once() && wait_now_ns() < until)
 		peer_flush();
 	if (run.peer.transport != NULL && run.ring != NULL && run.phase == STREAMING)
 		show_and_ack();

@@ -21,7 +21,7 @@
 #include "shared/log.h"
 
 #define GREETING_MS 10000          /* to connect and to greet, at most */
-#define FAREWELL_MS 1000           /* to send the last record, at most */
+#define FAREWELL_MS 500            /* to send the last record, at most */
 #define SLICE_MS 100               /* no wait is longer: who must leave sees it then */
 #define LOOK_MS 200                /* how often to see whether an unattached ring is there */
 #define QUEUE_BYTES (1u << 20)     /* of the stream, handed to the socket at once */
@@ -50,6 +50,7 @@ struct session {
 	bool ended;                /* END is queued */
 	bool silent_said;
 	bool told;                 /* the other side knows how it came out, or said it */
+	bool parting;              /* we leave already, and only say so */
 	uint64_t head;             /* where the other side goes on */
 	uint64_t heard_ns, spoke_ns, looked_ns;
 	uint64_t stalled_ns;       /* since when it holds the ring back; 0: it does not */
@@ -102,8 +103,8 @@ static void state_set(struct session *s, enum destination_state state)
 
 static bool must_leave(const struct session *s)
 {
-	return leave_is_requested() ||
-	       (reader_of(s) != NULL && ring_reader_check(reader_of(s)) != 0);
+	return !s->parting && (leave_is_requested() ||
+	       (reader_of(s) != NULL && ring_reader_check(reader_of(s)) != 0));
 }
 
 static enum step leaving(struct session *s)
@@ -310,22 +311,31 @@ static enum step welcome_take(struct session *s)
 	return resume_at(s, greeting->welcome.head);
 }
 
-static enum step greet(struct session *s, uint64_t deadline_ns)
+static enum step hello_say(struct session *s, uint64_t deadline_ns)
 {
-	enum step step;
-
 	s->greetings = calloc(1, sizeof *s->greetings);
 	if (s->greetings == NULL)
 		return over(s, EXIT_SYSTEM, "out of memory");
 	hello_make(s);
-	step = finish_by(s, attempt_hello, false, true, deadline_ns);
+	return finish_by(s, attempt_hello, false, true, deadline_ns);
+}
+
+static void greetings_end(struct session *s)
+{
+	free(s->greetings);
+	s->greetings = NULL;
+}
+
+static enum step greet(struct session *s, uint64_t deadline_ns)
+{
+	enum step step = hello_say(s, deadline_ns);
+
 	TESTPOINT("hello_sent");
 	if (step == ON)
 		step = finish_by(s, attempt_welcome, true, false, deadline_ns);
 	if (step == ON)
 		step = welcome_take(s);
-	free(s->greetings);
-	s->greetings = NULL;
+	greetings_end(s);
 	return step;
 }
 
@@ -367,8 +377,30 @@ static enum step ready_take(struct session *s)
 	return reader_of(s) == NULL ? attach(s) : ON;
 }
 
-/* Send what is queued, but do not wait for ever: the other side may be gone. */
-static void say_farewell(struct session *s)
+/* Until the other side closes: did we so before it, what it says meanwhile
+ * would turn into a reset, and take our last words with it.  False: it does not. */
+static bool hear_out(struct session *s, uint64_t deadline)
+{
+	struct iovec piece = { .iov_base = s->report, .iov_len = sizeof s->report };
+
+	for (;;) {
+		struct pollfd poll_fd = { .fd = transport_fd(s->transport) };
+		ssize_t got = transport_recv(s->transport, &piece, 1);
+		uint64_t now = wait_now_ns();
+
+		if (got <= 0 && got != -EAGAIN)
+			return true;
+		if (now >= deadline)
+			return false;
+		poll_fd.events = transport_events(s->transport, true, false);
+		if (got == -EAGAIN)
+			poll(&poll_fd, 1, ms_until(deadline, now));
+	}
+}
+
+/* Send what is queued, but do not wait for ever: the other side may be gone.
+ * False: it did not hear us out. */
+static bool say_farewell(struct session *s)
 {
 	uint64_t deadline = wait_now_ns() + FAREWELL_MS * 1000000u;
 
@@ -376,9 +408,12 @@ static void say_farewell(struct session *s)
 		struct pollfd poll_fd = { .fd = transport_fd(s->transport) };
 		uint64_t now = wait_now_ns();
 		bool progress;
+		int error = outbox_flush(&s->outbox, s->transport, &progress);
 
-		if (outbox_flush(&s->outbox, s->transport, &progress) != -EAGAIN || now >= deadline)
-			return;
+		if (error == 0)
+			return hear_out(s, deadline);
+		if (error != -EAGAIN || now >= deadline)
+			return false;
 		poll_fd.events = transport_events(s->transport, false, true);
 		poll(&poll_fd, 1, ms_until(deadline, now));
 	}
@@ -666,18 +701,51 @@ static void rest(struct session *s)
 
 /* ---- a session ---------------------------------------------------------------------------------- */
 
-/* Tell the other side that we will not come back, and why. */
+/* Break off, and come again only to say a last thing. */
+static enum step connection_renew(struct session *s)
+{
+	uint64_t deadline = wait_now_ns() + FAREWELL_MS * 1000000u;
+	struct linger at_once = { .l_onoff = 1 };
+	enum step step;
+
+	setsockopt(transport_fd(s->transport), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+	transport_close(s->transport);
+	s->transport = NULL;
+	step = connection_open(s, deadline);
+	if (step != ON)
+		return step;
+	step = hello_say(s, deadline);
+	greetings_end(s);
+	return step;
+}
+
+static bool error_say(struct session *s, const struct wire_report *report)
+{
+	outbox_init(&s->outbox);
+	outbox_put(&s->outbox, WIRE_ERROR, 0, s->report,
+	           (uint32_t)wire_report_encode(report, s->report));
+	return say_farewell(s);
+}
+
+/*
+ * Tell the other side that we will not come back, and why.  In the middle of a
+ * record nothing else can be said, and behind others that it has no room for it
+ * would not be heard.
+ */
 static void give_up_tell(struct session *s)
 {
-	struct wire_report report = { .code = s->destination->code };
+	struct destination *destination = s->destination;
+	struct wire_report report = { .code = destination->code };
 
-	snprintf(report.text, sizeof report.text, "%s", s->destination->reason);
-	/* In the middle of a record nothing else can be said. */
-	if (s->told || s->outbox.sent != 0)
+	snprintf(report.text, sizeof report.text, "%s", destination->reason);
+	if (s->told)
 		return;
-	outbox_init(&s->outbox);
-	outbox_put(&s->outbox, WIRE_ERROR, 0, s->report, (uint32_t)wire_report_encode(&report, s->report));
-	say_farewell(s);
+	s->parting = true;
+	if ((s->outbox.sent != 0 || !error_say(s, &report)) && connection_renew(s) == ON)
+		error_say(s, &report);
+	/* What came of the farewell is no news of the destination's. */
+	destination->code = report.code;
+	snprintf(destination->reason, sizeof destination->reason, "%s", report.text);
 }
 
 static enum step carry(struct session *s)
@@ -724,8 +792,10 @@ void session_run(struct destination *destination, struct session_report *report)
 	s->destination = destination;
 	state_set(s, DESTINATION_CONNECTING);
 	outbox_init(&s->outbox);
-	inbox_init(&s->inbox, WIRE_FROM_RECEIVER, destination->fan->facts.geometry.slot_size);
-	step = connection_open(s, deadline);
+	step = inbox_open(&s->inbox, WIRE_FROM_RECEIVER, destination->fan->facts.geometry.slot_size) == 0
+	       ? ON : lost(s, "out of memory");
+	if (step == ON)
+		step = connection_open(s, deadline);
 	if (step == ON)
 		step = greet(s, deadline);
 	if (step == ON) {
@@ -737,5 +807,6 @@ void session_run(struct destination *destination, struct session_report *report)
 	memcpy(report->why, s->why, sizeof report->why);
 	if (s->transport != NULL)
 		transport_close(s->transport);
+	inbox_close(&s->inbox);
 	free(s);
 }

@@ -691,6 +691,14 @@ int wire_record_decode(const uint8_t bytes[WIRE_RECORD_HEAD], enum wire_side fro
 	return 0;
 }
 
+uint64_t wire_record_seed(const struct wire_record *record)
+{
+	uint8_t seeding[SEEDING];
+
+	put_seeding(seeding, record->type, record->length, record->position);
+	return XXH3_64bits(seeding, SEEDING);
+}
+
 bool wire_record_intact(const struct wire_record *record, const void *payload)
 {
 	uint8_t seeding[SEEDING];

@@ -179,6 +179,10 @@ int wire_record_decode(const uint8_t bytes[WIRE_RECORD_HEAD], enum wire_side fro
                        uint32_t slot_size, struct wire_record *record,
                        char *why, size_t why_size);
 
+/* What the check of a record's payload is seeded with: for who digests it piece
+ * by piece, and compares with record->check. */
+uint64_t wire_record_seed(const struct wire_record *record);
+
 /* Are head and payload (record->length bytes; NULL if that is 0) what was sent?
  * To be asked of every record, also of an empty one. */
 bool wire_record_intact(const struct wire_record *record, const void *payload);

@@ -1,5 +1,6 @@
 /*
- * digest.h - XXH3-64 of a message's body, fed piece by piece.
+ * digest.h - XXH3-64 of bytes that come piece by piece: a message's body, a
+ * record's payload.
  */
 #ifndef SLUICE_DIGEST_H
 #define SLUICE_DIGEST_H
@@ -38,6 +39,12 @@ static inline void digest_close(struct digest *digest)
 static inline void digest_begin(struct digest *digest)
 {
 	XXH3_64bits_reset(digest->state);
+}
+
+/* Another sequence of digests, chosen by the seed. */
+static inline void digest_begin_seeded(struct digest *digest, uint64_t seed)
+{
+	XXH3_64bits_reset_withSeed(digest->state, seed);
 }
 
 static inline void digest_add(struct digest *digest, const void *bytes, size_t length)
