@@ -20,6 +20,7 @@ print("127.0.0.1:%d" % listener.getsockname()[1], flush=True)
 selector = selectors.DefaultSelector()
 selector.register(listener, selectors.EVENT_READ, None)
 stalled = []
+ways = {}                          # of those that are stalled, by source
 
 class Way:
     """One direction of a connection."""
@@ -52,7 +53,8 @@ class Way:
                     self.target.sendall(data[:here])
                     if kind == "stall":
                         stalled.append((self, data[here:]))
-                        selector.unregister(self.source)
+                        for end in self.pair:
+                            ways[end] = selector.unregister(end).data
                     else:
                         self.close(kind == "reset")
                     return
@@ -67,7 +69,8 @@ def mend(*_):
         try:
             way.target.sendall(rest)
             way.passed += len(rest)
-            selector.register(way.source, selectors.EVENT_READ, way)
+            for end in way.pair:
+                selector.register(end, selectors.EVENT_READ, ways.pop(end))
         except OSError:
             way.close(True)
 
