@@ -100,9 +100,9 @@ one_way bridge 'bridge|shared|ring'
 # A program's options, its help's, and its manual page's are the same.
 for program in producer consumer bridge; do
 	known=$({ echo help; echo version
-		sed -nE 's/^\t\{ "([a-z-]+)", (no|optional|required)_argument.*/\1/p' "$program/options.c"; } | sort)
-	helped=$(sed -nE 's/^" .* --([a-z-]+).*/\1/p' "$program/options.c" | sort)
-	described=$(sed -nE 's/^\.It Fl (. , )?-([a-z-]+).*/\2/p' "$program/sluice-$program.1" | sort)
+		sed -nE 's/^\t\{ "([a-z-]+)", (no|optional|required)_argument.*/\1/p' "$program/options.c"; } | sort -u)
+	helped=$(sed -nE 's/^" .* --([a-z-]+).*/\1/p' "$program/options.c" | sort -u)
+	described=$(sed -nE 's/^\.It Fl (. , )?-([a-z-]+).*/\2/p' "$program/sluice-$program.1" | sort -u)
 	[ "$known" = "$helped" ] || complain "$program/options.c: --help tells of other options"
 	[ "$known" = "$described" ] || complain "sluice-$program.1 tells of other options"
 done
