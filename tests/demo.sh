@@ -1,7 +1,8 @@
 #!/bin/bash
 #
 # demo.sh BINDIR - real data and a large file through a producer, the ring and two
-# consumers; compares what arrives, shows throughput and memory.
+# consumers, one of them beyond a bridge; compares what arrives, shows throughput
+# and memory.
 #
 # DEMO_BYTES: size of the large file (default: 1G).
 set -eu
@@ -12,13 +13,13 @@ export LC_ALL=C
 
 folder=$(mktemp -d "${TMPDIR:-/tmp}/sluice-demo.XXXXXXXX")
 ring=demo-${folder##*.}
-consumers=()
+started=()
 
 leave() {
 	local status=$?
 
 	trap - EXIT
-	[ "${#consumers[@]}" = 0 ] || kill -KILL "${consumers[@]}" 2>/dev/null || :
+	[ "${#started[@]}" = 0 ] || kill -KILL "${started[@]}" 2>/dev/null || :
 	rm -rf "$folder"
 	exit "$status"
 }
@@ -34,37 +35,53 @@ field() {
 # show PROGRAM ACCOUNT
 show() {
 	awk -v program="$1" -v seconds="$(field "$2" seconds)" -v kib="$(field "$2" peak_memory_kib)" \
-		'BEGIN { printf "  %-12s %6.2f s, peak memory %5.1f MiB\n", program, seconds, kib / 1024 }'
+		'BEGIN { printf "  %-16s %6.2f s, peak memory %5.1f MiB\n", program, seconds, kib / 1024 }'
 }
 
-# consume N : in the background, what arrives to sha256sum.
+# consume N RING : in the background, what arrives to sha256sum.
 consume() {
 	(
 		set -o pipefail
-		"$bin/sluice-consumer" --name "consumer $1" --summary "$folder/consumer$1.json" "$ring" |
+		"$bin/sluice-consumer" --name "consumer $1" --summary "$folder/consumer$1.json" "$2" |
 			sha256sum >"$folder/sum$1"
 	) &
-	consumers+=($!)
+	started+=($!)
+}
+
+# bridge RING MIRROR : in the background, two of them, over TCP.
+bridge() {
+	local address
+
+	mkfifo "$folder/address"
+	"$bin/sluice-bridge" --summary "$folder/there.json" --listen 127.0.0.1:0 "$2" >"$folder/address" &
+	started+=($!)
+	read -r address <"$folder/address"
+	rm "$folder/address"
+	"$bin/sluice-bridge" --summary "$folder/here.json" --to "$address" "$1" &
+	started+=($!)
 }
 
 # stream FILE TITLE : through the pipeline, and compare.
 stream() {
-	local file=$1 i bytes consumer
+	local file=$1 i bytes program
 
 	bytes=$(stat -c %s "$file")
-	echo "$2, $bytes bytes, to two consumers"
-	consumers=()
-	consume 1
-	consume 2
+	echo "$2, $bytes bytes, to a consumer here and one beyond a bridge"
+	started=()
+	consume 1 "$ring"
+	bridge "$ring" "$ring-there"
+	consume 2 "$ring-there"
 	"$bin/sluice-producer" --consumers 2 --summary "$folder/producer.json" "$ring" "$file"
-	for consumer in "${consumers[@]}"; do
-		wait "$consumer"
+	for program in "${started[@]}"; do
+		wait "$program"
 	done
-	consumers=()
+	started=()
 
 	show producer "$folder/producer.json"
-	show "consumer 1" "$folder/consumer1.json"
-	show "consumer 2" "$folder/consumer2.json"
+	show "consumer here" "$folder/consumer1.json"
+	show "sending bridge" "$folder/here.json"
+	show "receiving bridge" "$folder/there.json"
+	show "consumer there" "$folder/consumer2.json"
 	awk -v bytes="$bytes" -v seconds="$(field "$folder/producer.json" seconds)" \
 		'BEGIN { printf "  %.0f MB/s to each, as fast as sha256sum takes it\n", bytes / seconds / 1e6 }'
 
@@ -76,10 +93,12 @@ stream() {
 		}
 	done
 	echo "  sha256 $(cut -c 1-64 "$folder/sum"): the same three times"
-	[ ! -e "/dev/shm/sluice.$ring" ] || {
-		echo "demo: the ring's name is still there" >&2
-		exit 1
-	}
+	for i in "$ring" "$ring-there"; do
+		[ ! -e "/dev/shm/sluice.$i" ] || {
+			echo "demo: the name of ring $i is still there" >&2
+			exit 1
+		}
+	done
 }
 
 [ -r "$real" ] || {
