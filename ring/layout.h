@@ -76,7 +76,8 @@
 enum ring_entry_state {
 	ENTRY_FREE = 0,
 	ENTRY_ACTIVE = 1,
-	ENTRY_EVICTED = 2,     /* taken from a living reader; its lock guards reuse */
+	ENTRY_EVICTED = 2,     /* taken from its reader, not free yet: a living one's
+	                          lock guards reuse, a dead one's outcome is noted */
 	ENTRY_LINGER = 3,      /* its owner died; another with its key may go on */
 };
 

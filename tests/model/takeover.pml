@@ -26,6 +26,7 @@
  *   LOOK_FIRST      the remover looks at the writer's byte and the time before
  *                   it takes its byte, and not again
  *   NAME_UNSEEN     an heir does not look whether the name still leads there
+ *   NAME_FIRST      it looks at the name, then whether the byte is free
  *   BYTE_UNTAKEN    an heir sees the writer's byte free, and does not take it
  *   TIME_LAST       a reader looks at the lock, then at the time
  *   SIGN_UNSEEN     (with KILLS=2) a reader does not see that an heir came and
@@ -152,9 +153,12 @@ proctype Heir(byte me) provided (up[me])
        if :: got -> break :: !got -> skip :: !got -> goto done fi       /* -EBUSY */
     od;
 #endif
+#ifdef NAME_FIRST
+    if :: atomic { name != 1 -> goto give } :: else fi;
+#endif
     if :: atomic { writer_byte[1] != NOBODY -> goto give } :: else fi;  /* -EEXIST */
     if :: atomic { over -> goto give } :: else fi;                      /* -ENOENT */
-#ifndef NAME_UNSEEN
+#if !defined NAME_UNSEEN && !defined NAME_FIRST
     if :: atomic { name != 1 -> goto give } :: else fi;                 /* -ENOENT */
 #endif
 #ifdef BYTE_UNTAKEN
