@@ -11,6 +11,21 @@ signal p KILL
 expect p 137
 run 3 c1 env SLUICE_TESTPOINT_TRACE="$dir/passed" "$consumer" --wait 0 "$ring"
 
+# And where a writer and its reader are replaced.
+helper heirs
+export SLUICE_TESTPOINT_TRACE=$dir/passed
+start w "$helper" write "$ring"
+start r "$helper" read "$ring"
+wait_until size_is_at_least "$dir/r.out" 5
+signal r KILL
+expect r 137
+start r "$helper" again "$ring"
+wait_until grep -qx takeover_active "$dir/passed"
+signal w KILL
+expect w 137
+run 0 w "$helper" heir "$ring"
+expect r 0
+
 grep -rhoE 'TESTPOINT\("[^"]+"\)' --include='*.c' --exclude-dir=tests --exclude-dir=build "$root" |
 	sed 's/.*"\(.*\)".*/\1/' >"$dir/written"
 missed=$(comm -13 <(sort -u "$dir/passed") <(sort -u "$dir/written"))
