@@ -2,9 +2,12 @@
 # shellcheck source=tests/lib.sh
 . "${0%/*}/../lib.sh"
 
-# In a whole stream, and where a stale ring is removed.
+# In a whole stream, through a bridge, and where a stale ring is removed.
 "$tests/kill/scenario.bash" p points >"$dir/passed"
 "$tests/kill/scenario.bash" a points >>"$dir/passed"
+for end in s r S R; do
+	"$tests/kill/bridge-scenario.bash" "$end" points >>"$dir/passed" 2>"$dir/killed"
+done
 produce p "$ring" </dev/null
 wait_until ring_is_there
 signal p KILL

@@ -1,11 +1,12 @@
 # shellcheck shell=bash
 #
-# play.bash - run scenario.bash for every testpoint that its victim passes;
+# play.bash - run $SCENARIO (scenario.bash) for every testpoint that its victim passes;
 # sourced by each kill test.
 
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 AT_ONCE=${PLAYS_AT_ONCE:-4}
+SCENARIO=${SCENARIO:-scenario.bash}
 
 # Until fewer than $1 are running.
 settle() {
@@ -21,14 +22,14 @@ play() {
 	local -A running=()
 
 	shift 2
-	points=$("$here/scenario.bash" "$victim" points) || {
+	points=$("$here/$SCENARIO" "$victim" points) || {
 		echo "$points"
 		exit 1
 	}
 	for point in $points; do
 		for passage; do
 			settle "$AT_ONCE"
-			"$here/scenario.bash" "$victim" "$point" "$passage" "$how" &
+			"$here/$SCENARIO" "$victim" "$point" "$passage" "$how" &
 			running[$!]=1
 			plays=$((plays + 1))
 		done

@@ -1,0 +1,6 @@
+#!/bin/bash
+# shellcheck source=tests/kill/play.bash
+SCENARIO=bridge-scenario.bash
+. "${0%/*}/play.bash"
+
+play S kill 1
