@@ -45,7 +45,7 @@ static int fill(struct inbox *inbox, struct transport *transport, bool *drained)
 {
 	size_t missing = inbox->headed ? inbox->record.length - inbox->got : 0;
 	struct iovec pieces[2] = {
-		{ .iov_base = inbox->place + inbox->got, .iov_len = missing },
+		{ .iov_base = missing > 0 ? inbox->place + inbox->got : NULL, .iov_len = missing },
 		{ .iov_base = inbox->head + inbox->head_got,
 		  .iov_len = WIRE_RECORD_HEAD - inbox->head_got },
 	};
