@@ -283,8 +283,8 @@ def welcomes(*changes):
     take_greeting(s)
     s.sendall(greeting(welcome(**{k: eval(v) for k, v in (c.split("=", 1) for c in changes)})))
     try:
-        answer = take_greeting(s)
-        print("refused %d %s" % (answer["refuse"]["code"], answer["refuse"]["text"]))
+        answer = take_record(s, "X")[2]
+        print("refused %d %s" % (answer["code"], answer["text"]))
     except Gone:
         print("closed")
 
