@@ -114,10 +114,8 @@ static void pause_for(uint32_t ms)
 		poll(NULL, 0, SLICE_MS);
 }
 
-static bool give_up(struct destination *destination, const char *why)
+static bool give_up(struct destination *destination, double seconds, const char *why)
 {
-	double seconds = (double)destination->fan->options->retry_ms / 1000;
-
 	destination->code = destination->begun ? EXIT_INCOMPLETE : EXIT_ABSENT;
 	snprintf(destination->reason, sizeof destination->reason,
 	         "no connection for %.1f s: %.400s", seconds, why);
@@ -131,11 +129,13 @@ static bool outage_go_on(struct destination *destination, const char *why)
 	uint64_t now = wait_now_ns();
 	uint64_t patience = (uint64_t)destination->fan->options->retry_ms * 1000000u;
 
+	if (destination->begun && !destination->resumes)
+		return give_up(destination, 0, why);
 	if (destination->outage_ns == 0) {
 		destination->outage_ns = now;
 		destination->attempts = 0;
 	} else if (now - destination->outage_ns >= patience) {
-		return give_up(destination, why);
+		return give_up(destination, (double)patience / 1e9, why);
 	}
 	if (!destination->outage_said) {
 		destination->outage_said = true;

@@ -65,6 +65,7 @@ struct destination {
 
 	/* The thread's own. */
 	bool begun;                    /* something was sent: the other side has the stream */
+	bool resumes;                  /* the other side can go on after a broken connection */
 	bool counted;                  /* in fan->left no more */
 	uint64_t outage_ns;            /* since when there is no connection; 0: there is */
 	bool outage_said;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "ring/testpoint.h"
@@ -11,6 +12,7 @@
 #include "shared/log.h"
 
 #define GREETING_NS UINT64_C(10000000000)   /* from the connection to its greeting */
+#define CROWDED_NS UINT64_C(1000000000)     /* likewise, where others wait for a place */
 
 static void guest_close(struct guests *guests, struct guest *guest)
 {
@@ -34,6 +36,7 @@ void guest_refuse(struct guest *guest, int code, const char *text)
 	guest->leaving = true;
 }
 
+/* One that is free; NULL: none. */
 static struct guest *guest_place(struct guests *guests)
 {
 	for (size_t i = 0; i < GUESTS_MOST; i++)
@@ -42,18 +45,50 @@ static struct guest *guest_place(struct guests *guests)
 	return NULL;
 }
 
+/* All places are taken: who has had one for long enough?  NULL: nobody. */
+static const struct guest *guest_slowest(const struct guests *guests, uint64_t now)
+{
+	const struct guest *slowest = &guests->places[0];
+
+	for (size_t i = 1; i < GUESTS_MOST; i++)
+		if (guests->places[i].deadline_ns < slowest->deadline_ns)
+			slowest = &guests->places[i];
+	return slowest->deadline_ns <= now + GREETING_NS - CROWDED_NS ? slowest : NULL;
+}
+
+static bool has_place(const struct guests *guests)
+{
+	return guests->count < GUESTS_MOST || guest_slowest(guests, wait_now_ns()) != NULL;
+}
+
+/*
+ * Of two bridges one of which speaks TLS and the other does not, each hears only
+ * nonsense.  So say it as no TLS would, and at once: nothing else is on its way.
+ */
+static void guest_refuse_plainly(struct guest *guest, const char *text)
+{
+	greeting_refuse(&guest->out, EXIT_BAD_DATA, text);
+	(void)!send(transport_fd(guest->transport), guest->out.bytes, guest->out.length,
+	            MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 /* Take one connection in.  False: there is none, or no place. */
 static bool guest_accept(struct guests *guests)
 {
-	struct guest *guest = guest_place(guests);
 	struct address_socket peer;
+	struct guest *guest;
 	int fd, error;
 
-	if (guest == NULL)
+	if (!has_place(guests))
 		return false;
 	fd = address_accept(guests->listener, &peer);
 	if (fd < 0)
 		return false;
+	guest = guest_place(guests);
+	if (guest == NULL) {
+		guest = &guests->places[guest_slowest(guests, wait_now_ns()) - guests->places];
+		guest_dismiss(guests, guest, "no greeting within 1 s, while others wait");
+	}
 	memset(guest, 0, sizeof *guest);
 	address_format(&peer, guest->peer);
 	transport_tune(fd, guests->dead_after_ms);
@@ -99,15 +134,20 @@ static void guest_attend(struct guests *guests, struct guest *guest, uint64_t no
 	if (!guest->trusted) {
 		error = transport_handshake(guest->transport);
 		guest->trusted = error == 0;
+		if (error == -EPROTO)
+			guest_refuse_plainly(guest, "this bridge speaks TLS with its peers");
 	}
 	if (error == 0 && !guest->leaving) {
 		error = greeting_read(&guest->in, guest->transport, why, sizeof why);
-		if (error == 0)
+		if (error == 0) {
 			guest_greeted(guests, guest);
-		else if (error == -EBADMSG)
+		} else if (error == -EBADMSG) {
+			if (guests->tls == NULL)
+				guest_refuse_plainly(guest, why);
 			guest_dismiss(guests, guest, why);
-		else if (error == -EPIPE)
+		} else if (error == -EPIPE) {
 			guest_dismiss(guests, guest, "closed before its greeting");
+		}
 	}
 	if (guest->transport == NULL)
 		return;
@@ -127,7 +167,7 @@ size_t guests_polls(const struct guests *guests, struct pollfd polls[GUESTS_POLL
 	size_t count = 0;
 
 	/* Without a place the others wait in the listener's queue. */
-	polls[count].fd = guests->count < GUESTS_MOST ? guests->listener : -1;
+	polls[count].fd = has_place(guests) ? guests->listener : -1;
 	polls[count++].events = POLLIN;
 	for (size_t i = 0; i < GUESTS_MOST; i++) {
 		const struct guest *guest = &guests->places[i];
@@ -144,7 +184,7 @@ void guests_attend(struct guests *guests)
 {
 	uint64_t now;
 
-	while (guests->count < GUESTS_MOST && guest_accept(guests))
+	while (guest_accept(guests))
 		continue;
 	if (guests->count == 0)
 		return;

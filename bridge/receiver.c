@@ -33,6 +33,7 @@
 #define TURN_NS UINT64_C(20000000)     /* with the peer, before others have theirs */
 #define FAREWELL_NS UINT64_C(1000000000)
 #define REPORTS_MAX 192
+#define NUMBERS_TRIED 1000             /* of streams, to find the mirror of one */
 
 enum phase {
 	AWAITING,                      /* no stream yet */
@@ -52,6 +53,7 @@ struct peer {
 	bool blocked;                  /* the ring has no room for the record that is to come */
 	bool end_heard;
 	bool told;                     /* the outcome is queued */
+	bool silence_said;
 	uint64_t acked;                /* position that was acknowledged */
 	uint64_t spoke_ns, heard_ns;
 	uint8_t *scratch;              /* takes what comes after a bad outcome */
@@ -73,6 +75,7 @@ static struct {
 	uint32_t slot_size;
 	struct peer peer;
 	unsigned reconnects;
+	bool sender_resumes;           /* it can come back after a broken connection */
 	uint64_t lost_ns;              /* since when there is no peer */
 	uint64_t phase_ns;             /* since when the phase lasts */
 	uint64_t attended_ns;          /* when guests had their turn */
@@ -170,29 +173,29 @@ static enum exit_code mirror_create(const struct wire_hello *hello)
 	return EXIT_COMPLETE;
 }
 
-/* The mirror of a bridge before us that died. */
-static enum exit_code mirror_take_over(void)
+/* The mirror of a bridge before us that died: of this stream, or NULL: of any.
+ * 0 or -errno of ring_takeover. */
+static int mirror_take_over(const uint8_t *stream_id)
 {
 	struct ring_writer_options options = ring_options();
 	struct ring_writer *ring;
-	int code, error = ring_takeover(&ring, run.name, &options);
+	int code, error;
 
-	if (error == -EEXIST) {
-		log_fatal("ring \"%s\" is in use by another producer", run.name);
-		return EXIT_ABSENT;
-	}
+	options.stream_id = stream_id;
+	error = ring_takeover(&ring, run.name, &options);
 	if (error != 0)
-		return EXIT_COMPLETE;      /* there is none that we could: begin anew */
+		return error;
 	ring_is_there(ring);
 	log_note("ring \"%s\": goes on at byte %" PRIu64, run.name, ring_writer_published(ring));
 	run.end.end = ring_writer_ended(ring, &code);
 	run.end.report.code = code;
+	run.sender_resumes = true;         /* one that cannot is gone by now */
 	if (run.end.end != RING_OPEN)
 		phase_set(DRAINING);
 	else
 		phase_set(ring_writer_started(ring) ? STREAMING : BARRIER);
 	TESTPOINT("mirror_taken_over");
-	return EXIT_COMPLETE;
+	return 0;
 }
 
 /* End the mirror, if it is not. */
@@ -313,6 +316,19 @@ static bool name_make(const struct wire_hello *hello)
 	return at <= RING_NAME_MAX && *pattern == '\0';
 }
 
+/* The mirror that a bridge before us left of this stream, under one of the names
+ * that it may have given it. */
+static bool mirror_find(const struct wire_hello *hello)
+{
+	unsigned number = run.number;
+
+	for (run.number = 1; run.options->serve && run.number <= NUMBERS_TRIED; run.number++)
+		if (name_make(hello) && mirror_take_over(hello->stream) == 0)
+			return true;
+	run.number = number;
+	return false;
+}
+
 /* Is it the stream that we have?  If not, is there place for it?  False: refused. */
 static bool stream_admit(struct guest *guest, const struct wire_hello *hello)
 {
@@ -326,7 +342,13 @@ static bool stream_admit(struct guest *guest, const struct wire_hello *hello)
 		return false;
 	}
 	if (hello->resume) {
+		if (mirror_find(hello))
+			return true;
 		guest_refuse(guest, EXIT_INCOMPLETE, "the stream is not here any more");
+		return false;
+	}
+	if (hello->start % hello->geometry.slot_size != 0) {
+		guest_refuse(guest, EXIT_BAD_DATA, "its stream begins within a slot");
 		return false;
 	}
 	if (!name_make(hello)) {
@@ -356,12 +378,19 @@ static void welcome(struct guest *guest, uint32_t proto)
 		peer_lost(transport_error(run.peer.transport));
 }
 
-/* Nothing of the connection before is left. */
-static int peer_init(void)
+/* The guest becomes the peer; nothing of the connection before is left. */
+static int peer_init(struct guest *guest)
 {
 	memset(&run.peer, 0, sizeof run.peer);
+	if (inbox_open(&run.peer.inbox, WIRE_FROM_SENDER, run.slot_size) != 0)
+		return -ENOMEM;
 	outbox_init(&run.peer.outbox);
-	return inbox_open(&run.peer.inbox, WIRE_FROM_SENDER, run.slot_size);
+	run.peer.transport = guest->transport;
+	guest->transport = NULL;
+	snprintf(run.peer.text, sizeof run.peer.text, "%s", guest->peer);
+	run.peer.acked = ring_writer_published(run.ring);
+	run.peer.heard_ns = run.peer.spoke_ns = wait_now_ns();
+	return 0;
 }
 
 static void on_greeted(void *context, struct guest *guest, const struct wire_greeting *greeting)
@@ -373,23 +402,19 @@ static void on_greeted(void *context, struct guest *guest, const struct wire_gre
 		log_note("sender %s: replaced by a new connection from %s", run.peer.text, guest->peer);
 		peer_close();
 	}
+	/* What lies in the ring and was not shown yet was not acknowledged either. */
+	ring_writer_publish(run.ring);
 	if (run.peer.text[0] != '\0') {
 		log_note("sender %s: connected, goes on at byte %" PRIu64, guest->peer,
 		         ring_writer_published(run.ring));
 		run.reconnects++;
 	}
-	if (peer_init() != 0) {
+	if (peer_init(guest) != 0) {
 		guest_refuse(guest, EXIT_ABSENT, "out of memory");
 		return;
 	}
-	run.peer.transport = guest->transport;
-	guest->transport = NULL;
-	snprintf(run.peer.text, sizeof run.peer.text, "%s", guest->peer);
-	/* What lies in the ring and was not shown yet was not acknowledged either. */
-	ring_writer_publish(run.ring);
-	run.peer.acked = ring_writer_published(run.ring);
 	run.lost_ns = 0;
-	run.peer.heard_ns = wait_now_ns();
+	run.sender_resumes = (greeting->peer.features & WIRE_FEATURE_RESUME) != 0;
 	welcome(guest, greeting->proto);
 	TESTPOINT("welcome_sent");
 	if (run.phase > BARRIER)
@@ -538,8 +563,10 @@ static bool hear_once(void)
 {
 	int found = inbox_read(&run.peer.inbox, run.peer.transport);
 
-	if (found == INBOX_RECORD)
+	if (found == INBOX_RECORD) {
 		run.peer.heard_ns = wait_now_ns();
+		run.peer.silence_said = false;
+	}
 	switch (found) {
 	case INBOX_HEAD:
 		return record_place();
@@ -633,6 +660,13 @@ static bool is_past(uint64_t since_ns, int64_t limit_ms)
 	return limit_ms >= 0 && wait_now_ns() - since_ns >= (uint64_t)limit_ms * 1000000u;
 }
 
+/* How long to wait for the sender to come back.  One that began nothing yet may
+ * begin anew. */
+static int64_t patience_ms(void)
+{
+	return run.sender_resumes || run.phase == BARRIER ? run.options->retry_ms : 0;
+}
+
 static void check_absence(void)
 {
 	if (run.phase == AWAITING && is_past(run.phase_ns, run.options->wait_ms)) {
@@ -640,19 +674,31 @@ static void check_absence(void)
 		phase_set(GONE);
 	}
 	if (run.peer.transport != NULL || run.phase == AWAITING || run.phase == GONE ||
-	    !is_past(run.lost_ns, run.options->retry_ms))
+	    !is_past(run.lost_ns, patience_ms()))
 		return;
 	if (run.phase == TELLING) {
 		log_warning("ring \"%s\": the sender did not come back to hear the outcome", run.name);
 	} else if (run.phase != DRAINING) {
 		come_out(EXIT_INCOMPLETE, "ring \"%s\": the sender did not come back within %.1f s, at byte %"
-		         PRIu64, run.name, (double)run.options->retry_ms / 1000,
+		         PRIu64, run.name, (double)patience_ms() / 1000,
 		         ring_writer_published(run.ring));
 		mirror_end(RING_ABORTED, EXIT_INCOMPLETE);
 	} else {
 		return;            /* the consumers' results are still worth waiting for */
 	}
 	phase_set(GONE);
+}
+
+/* Its host is there, or the kernel would say so.  While the ring is full nothing
+ * is heard of anybody. */
+static void silence_check(void)
+{
+	if (run.peer.transport == NULL || run.peer.blocked || run.peer.silence_said ||
+	    !is_past(run.peer.heard_ns, run.options->dead_after_ms))
+		return;
+	run.peer.silence_said = true;
+	log_warning("sender %s: silent for %.0f s, though its host is there: is its bridge stopped?",
+	            run.peer.text, (double)run.options->dead_after_ms / 1000);
 }
 
 static void check_clocks(void)
@@ -677,6 +723,7 @@ static void check_clocks(void)
 		mirror_end(RING_ABORTED, EXIT_INCOMPLETE);
 		phase_set(TELLING);
 	}
+	silence_check();
 	/* The sender is to know that we are there, also while the ring is full. */
 	if (run.peer.transport != NULL && outbox_is_empty(&run.peer.outbox) && run.ring != NULL &&
 	    is_past(run.peer.spoke_ns, run.options->dead_after_ms / 3))
@@ -779,7 +826,12 @@ static enum exit_code stream_begin(void)
 	run.reconnects = 0;
 	run.lost_ns = wait_now_ns();
 	phase_set(AWAITING);
-	return name_make(&nobody) ? mirror_take_over() : EXIT_COMPLETE;
+	/* Which name it has where streams come one after the other, a sender will
+	 * say; what else is wrong with it, is seen when it is made. */
+	if (run.options->serve || !name_make(&nobody) || mirror_take_over(NULL) != -EEXIST)
+		return EXIT_COMPLETE;
+	log_fatal("ring \"%s\" is in use by another producer", run.name);
+	return EXIT_ABSENT;
 }
 
 static void stream_receive(void)

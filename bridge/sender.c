@@ -23,6 +23,8 @@
 #define TICK_MS 50
 #define BELLS 64
 #define ENDED_PAUSE_MS 20
+#define BARRIER_PAUSE_MS 10
+#define BARRIER_WAIT_MS 1000           /* for the producer to count who failed, when all are over */
 
 static struct {
 	const struct bridge_options *options;
@@ -31,6 +33,7 @@ static struct {
 	size_t count;
 	int wake;                      /* eventfd(2): somebody is over, or all are attached */
 	_Atomic bool all_attached;
+	bool barrier_past;             /* the producer's */
 	struct progress progress;
 	uint64_t started_ns;
 } run;
@@ -102,19 +105,38 @@ static void result_tell(struct destination *destination, bool excused)
 		ring_reader_set_result(reader, excused ? 0 : destination->code);
 }
 
-static void results_tell(void)
+/*
+ * Has the producer counted its readers?  One that had its result before would
+ * not be counted, and be waited for.
+ */
+static bool barrier_is_past(void)
+{
+	struct ring_facts facts;
+
+	if (!run.barrier_past)
+		run.barrier_past = leave_is_requested() || run.fan.facts.started ||
+		                   ring_look(run.options->ring, run.options->any_user, &facts) != 0 ||
+		                   facts.started || facts.ended;
+	return run.barrier_past;
+}
+
+/* False: some are still to be told. */
+static bool results_tell(void)
 {
 	struct tally tally = tally_take();
 	bool enough = tally.good >= tally.needed;
 
-	if (!enough && run.count - tally.failed >= tally.needed)
-		return;            /* not decided yet */
+	if (tally.failed == 0)
+		return true;
+	if ((!enough && run.count - tally.failed >= tally.needed) || !barrier_is_past())
+		return false;      /* not decided yet */
 	for (size_t i = 0; i < run.count; i++) {
 		struct destination *destination = &run.destinations[i];
 
 		if (is_over(destination) && destination->code != 0 && !destination->told)
 			result_tell(destination, enough);
 	}
+	return true;
 }
 
 static enum exit_code verdict(void)
@@ -130,6 +152,8 @@ static enum exit_code verdict(void)
 		if (destination->code != 0 && (first == NULL || destination->over_ns < first->over_ns))
 			first = destination;
 	}
+	if (first == NULL)         /* without one, all were good */
+		return EXIT_INTERNAL;
 	if (run.count == 1)
 		log_fatal("destination %s: %s", first->text, first->reason);
 	else
@@ -256,7 +280,7 @@ static size_t entries_take_over(void)
 		if (ring_attach_again(&reader, run.options->ring, &options) != 0)
 			continue;
 		atomic_store(&destination->reader, reader);
-		destination->begun = true;
+		destination->begun = destination->resumes = true;
 		destination->start = ring_reader_start(reader);
 		destination_counted(destination);
 		log_note("destination %s: goes on at byte %" PRIu64 " of ring \"%s\"", destination->text,
@@ -389,6 +413,7 @@ static void bells_answer(void)
 static void watch_over(void)
 {
 	bool told = false;
+	uint64_t deadline;
 
 	while (!all_over()) {
 		bells_answer();
@@ -399,7 +424,9 @@ static void watch_over(void)
 		}
 		progress_tick();
 	}
-	results_tell();
+	deadline = wait_deadline_ns(BARRIER_WAIT_MS);
+	while (!results_tell() && wait_now_ns() < deadline)
+		poll(NULL, 0, BARRIER_PAUSE_MS);
 }
 
 /* Threads leave signals to this one. */

@@ -21,8 +21,10 @@
 #include "shared/log.h"
 
 #define GREETING_MS 10000          /* to connect and to greet, at most */
-#define FAREWELL_MS 500            /* to send the last record, at most */
+#define FAREWELL_MS 500            /* for the last record to be heard, at most; */
+#define FAREWELL_FIRST_MS 200      /* where there is another way */
 #define SLICE_MS 100               /* no wait is longer: who must leave sees it then */
+#define STOPPED_MS 100             /* to tell of a stopped producer after what it sent, at most */
 #define LOOK_MS 200                /* how often to see whether an unattached ring is there */
 #define QUEUE_BYTES (1u << 20)     /* of the stream, handed to the socket at once */
 
@@ -49,11 +51,14 @@ struct session {
 	bool ready;                /* the other side's start barrier is met */
 	bool ended;                /* END is queued */
 	bool silent_said;
+	bool greeted;              /* the other side is a bridge, and takes records */
 	bool told;                 /* the other side knows how it came out, or said it */
 	bool parting;              /* we leave already, and only say so */
 	uint64_t head;             /* where the other side goes on */
 	uint64_t heard_ns, spoke_ns, looked_ns;
 	uint64_t stalled_ns;       /* since when it holds the ring back; 0: it does not */
+	uint64_t stopped_ns;       /* since when the producer is known to be stopped; 0: it is not */
+	int stopped_code;
 	uint64_t rate_due_ns;      /* when more may be sent */
 	uint8_t report[WIRE_REPORT_MAX];
 	char why[WIRE_WHY_MAX];
@@ -299,15 +304,12 @@ static enum step welcome_take(struct session *s)
 	int error = wire_greeting_decode(WIRE_WELCOME, s->greetings->in.bytes + WIRE_PREAMBLE,
 	                                 s->greetings->in.map, greeting, s->why, sizeof s->why);
 
-	if (error == -EPROTONOSUPPORT) {
-		/* So that the other end says it, too. */
-		greeting_refuse(&s->greetings->out, EXIT_BAD_DATA, s->why);
-		greeting_send(&s->greetings->out, s->transport);
-	}
+	s->greeted = error != -EBADMSG;
 	if (error != 0)
 		return over(s, EXIT_BAD_DATA, "%s", s->why);
 	if (greeting->kind == WIRE_REFUSE)
 		return refused(s, &greeting->refusal);
+	s->destination->resumes = (greeting->peer.features & WIRE_FEATURE_RESUME) != 0;
 	return resume_at(s, greeting->welcome.head);
 }
 
@@ -400,9 +402,9 @@ static bool hear_out(struct session *s, uint64_t deadline)
 
 /* Send what is queued, but do not wait for ever: the other side may be gone.
  * False: it did not hear us out. */
-static bool say_farewell(struct session *s)
+static bool say_farewell(struct session *s, unsigned within_ms)
 {
-	uint64_t deadline = wait_now_ns() + FAREWELL_MS * 1000000u;
+	uint64_t deadline = wait_now_ns() + within_ms * UINT64_C(1000000);
 
 	for (;;) {
 		struct pollfd poll_fd = { .fd = transport_fd(s->transport) };
@@ -441,9 +443,9 @@ static enum step outcome_take(struct session *s)
 		step = over(s, EXIT_INCOMPLETE, "%s", report.text);
 	TESTPOINT("outcome_stored");
 	s->told = true;
-	if (outbox_is_empty(&s->outbox)) {
+	if (!outbox_is_full(&s->outbox)) {
 		outbox_put(&s->outbox, WIRE_BYE, s->inbox.record.position, NULL, 0);
-		say_farewell(s);
+		say_farewell(s, FAREWELL_MS);
 	}
 	return step;
 }
@@ -529,12 +531,15 @@ static enum step attach(struct session *s)
 static enum step ring_watch(struct session *s, uint64_t now)
 {
 	struct ring_facts facts;
+	int error;
 
 	if (reader_of(s) != NULL || now - s->looked_ns < LOOK_MS * 1000000u)
 		return ON;
 	s->looked_ns = now;
-	if (ring_look(options_of(s)->ring, options_of(s)->any_user, &facts) == -ENOENT || facts.ended ||
-	    memcmp(facts.stream_id, s->destination->fan->facts.stream_id, WIRE_STREAM_ID) != 0)
+	error = ring_look(options_of(s)->ring, options_of(s)->any_user, &facts);
+	if (error == -ENOENT ||
+	    (error == 0 && (facts.ended || memcmp(facts.stream_id, s->destination->fan->facts.stream_id,
+	                                          WIRE_STREAM_ID) != 0)))
 		return over(s, EXIT_ABSENT, "the producer of ring \"%s\" left before anything began",
 		            options_of(s)->ring);
 	return ON;
@@ -580,6 +585,9 @@ static int record_queue(struct session *s)
 		return found;
 	outbox_put_made(&s->outbox, cut.head, bytes, cut.length);
 	ring_reader_take(reader, cut.length);
+	if (!s->destination->begun && !options_of(s)->late && !ring_reader_required(reader))
+		log_warning("destination %s: the producer does not wait for it; give it --consumers %zu",
+		            s->destination->text, options_of(s)->to_count);
 	s->destination->begun = true;
 	atomic_fetch_add_explicit(&s->destination->sent_bytes, cut.length, memory_order_relaxed);
 	if (options_of(s)->rate != 0)
@@ -642,6 +650,22 @@ static enum step stall_check(struct session *s, uint64_t now)
 	            (double)options_of(s)->stall_timeout_ms / 1000);
 }
 
+/* A producer that was stopped by a signal takes all along, also those whose ring
+ * is full: they would not hear of it in its turn. */
+static enum step stopped_check(struct session *s, uint64_t now)
+{
+	int code;
+
+	if (reader_of(s) == NULL || ring_reader_end(reader_of(s), &code) != RING_ABORTED || code <= 128)
+		return ON;
+	if (s->stopped_ns == 0)
+		s->stopped_ns = now;
+	if (now - s->stopped_ns < STOPPED_MS * 1000000u)
+		return ON;
+	s->stopped_code = code;
+	return over(s, EXIT_INCOMPLETE, "the producer gave the stream up (exit code %d)", code);
+}
+
 static enum step clocks_check(struct session *s)
 {
 	uint64_t now = wait_now_ns();
@@ -649,6 +673,8 @@ static enum step clocks_check(struct session *s)
 
 	if (step == ON)
 		step = stall_check(s, now);
+	if (step == ON)
+		step = stopped_check(s, now);
 	if (step != ON)
 		return step;
 	if (now - s->spoke_ns >= beat_ns(s) && outbox_is_empty(&s->outbox)) {
@@ -719,12 +745,12 @@ static enum step connection_renew(struct session *s)
 	return step;
 }
 
-static bool error_say(struct session *s, const struct wire_report *report)
+static bool error_say(struct session *s, const struct wire_report *report, unsigned within_ms)
 {
 	outbox_init(&s->outbox);
 	outbox_put(&s->outbox, WIRE_ERROR, 0, s->report,
 	           (uint32_t)wire_report_encode(report, s->report));
-	return say_farewell(s);
+	return say_farewell(s, within_ms);
 }
 
 /*
@@ -735,16 +761,18 @@ static bool error_say(struct session *s, const struct wire_report *report)
 static void give_up_tell(struct session *s)
 {
 	struct destination *destination = s->destination;
-	struct wire_report report = { .code = destination->code };
+	struct wire_report report = { .code = s->stopped_code != 0 ? s->stopped_code : destination->code };
+	int code = destination->code;
 
 	snprintf(report.text, sizeof report.text, "%s", destination->reason);
 	if (s->told)
 		return;
 	s->parting = true;
-	if ((s->outbox.sent != 0 || !error_say(s, &report)) && connection_renew(s) == ON)
-		error_say(s, &report);
+	if ((s->outbox.sent != 0 || !error_say(s, &report, FAREWELL_FIRST_MS)) &&
+	    connection_renew(s) == ON)
+		error_say(s, &report, FAREWELL_MS);
 	/* What came of the farewell is no news of the destination's. */
-	destination->code = report.code;
+	destination->code = code;
 	snprintf(destination->reason, sizeof destination->reason, "%s", report.text);
 }
 
@@ -798,11 +826,10 @@ void session_run(struct destination *destination, struct session_report *report)
 		step = connection_open(s, deadline);
 	if (step == ON)
 		step = greet(s, deadline);
-	if (step == ON) {
+	if (step == ON)
 		step = carry(s);
-		if (step == OVER)
-			give_up_tell(s);
-	}
+	if (step == OVER && s->greeted)
+		give_up_tell(s);
 	report->end = step == LOST ? SESSION_LOST : SESSION_OVER;
 	memcpy(report->why, s->why, sizeof report->why);
 	if (s->transport != NULL)

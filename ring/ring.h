@@ -161,11 +161,12 @@ int ring_create(struct ring_writer **writer, const char *name,
 /*
  * Become the writer of the ring NAME, whose writer died, and go on at its head:
  * what was committed and not published is lost, and so are the reports of
- * readers that are gone.  Of the options, geometry, mode, stream_id, start and
- * takeover_ms do not count: they stay as they were.
+ * readers that are gone.  Of the options, geometry, mode, start and takeover_ms
+ * do not count: they stay as they were.  With a stream_id only that stream is
+ * taken.
  *
- * Returns 0; -ENOENT no such ring, or it is too late or was never allowed;
- * -EEXIST its writer lives; -EBUSY, -EBADMSG, -EPROTONOSUPPORT, -EPERM and the
+ * Returns 0; -ENOENT no such ring or stream, or it is too late or was never
+ * allowed; -EEXIST its writer lives; -EBUSY, -EBADMSG, -EPROTONOSUPPORT, -EPERM and the
  * like as ring_create and ring_attach.  Dying here: as before it.
  */
 int ring_takeover(struct ring_writer **writer, const char *name,

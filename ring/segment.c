@@ -432,6 +432,7 @@ int segment_check(struct segment *segment, const struct ring_control *control,
 
 	segment->geometry.slot_size = head.slot_size;
 	segment->geometry.slot_count = head.slot_count;
+	memcpy(segment->stream_id, head.stream_id, sizeof segment->stream_id);
 	segment->start = head.start;
 	segment->takeover_ms = head.takeover_ms;
 	segment->segment_bytes = segment_size(segment->geometry);
@@ -524,13 +525,16 @@ static int take_writer_byte(struct segment *segment)
 	return error;
 }
 
-int segment_take_over(struct segment *segment, const char *name)
+int segment_take_over(struct segment *segment, const char *name, const uint8_t *stream_id)
 {
 	int error = open_checked(segment, name, false);
 
 	if (error != 0)
 		return error;
-	error = take_writer_byte(segment);
+	if (stream_id != NULL && memcmp(segment->stream_id, stream_id, sizeof segment->stream_id) != 0)
+		error = -ENOENT;
+	if (error == 0)
+		error = take_writer_byte(segment);
 	if (error == 0)
 		error = segment_map(segment, PROT_READ | PROT_WRITE);
 	if (error != 0)

@@ -22,6 +22,7 @@ struct segment {
 	struct ring_shared *shared;
 	uint8_t *payload;                 /* read-only for a reader */
 	uint64_t shared_offset, payload_offset;
+	uint8_t stream_id[16];
 	uint64_t start;                   /* position where the stream begins here */
 	uint32_t takeover_ms;             /* how long a dead writer may be replaced */
 };
@@ -44,9 +45,10 @@ int segment_create(struct segment *segment, const char *name, struct ring_geomet
 int segment_link(struct segment *segment, bool *replaced);
 
 /* Open and check a named segment whose writer died and may be replaced, take
- * the writer's byte, and map it for a writer.  As segment_open; -EEXIST its
- * writer lives; -ENOENT also if it is too late; -EBUSY as segment_link. */
-int segment_take_over(struct segment *segment, const char *name);
+ * the writer's byte, and map it for a writer.  @stream_id: take this stream only;
+ * NULL: any.  As segment_open; -EEXIST its writer lives; -ENOENT also another
+ * stream, or too late; -EBUSY as segment_link. */
+int segment_take_over(struct segment *segment, const char *name, const uint8_t *stream_id);
 
 /* Open and check a named segment and map it for a reader.  -ENOENT; -EBADMSG
  * not a whole ring; -EPROTONOSUPPORT another layout; -EPERM another user's. */

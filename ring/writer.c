@@ -125,7 +125,7 @@ int ring_takeover(struct ring_writer **out, const char *name, const struct ring_
 
 	if (writer == NULL)
 		return -ENOMEM;
-	error = segment_take_over(&writer->segment, name);
+	error = segment_take_over(&writer->segment, name, options->stream_id);
 	if (error != 0)
 		goto free_writer;
 	error = writer_inherit(writer);
