@@ -2,7 +2,7 @@
 # shellcheck source=tests/lib.sh
 . "${0%/*}/../lib.sh"
 
-for document in README.md producer/sluice-producer.1 consumer/sluice-consumer.1; do
+for document in README.md producer/sluice-producer.1 consumer/sluice-consumer.1 bridge/sluice-bridge.1; do
 	mkdir "$dir/here"
 	cd "$dir/here"
 	# What the examples speak of.
