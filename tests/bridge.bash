@@ -10,6 +10,9 @@
 
 bridge=$SLUICE_BIN/sluice-bridge
 
+# Where bridges are started: see host.
+on=()
+
 # Pieces of the stream so small that there are many of them.
 small=(--slots 4 --slot-size 64K)
 
@@ -23,7 +26,7 @@ listen() {
 	local name=$1 ring=$2
 
 	shift 2
-	start "$name" "$bridge" "$ring" --listen "${at:-127.0.0.1:0}" "$@"
+	start "$name" "${on[@]}" "$bridge" "$ring" --listen "${at:-127.0.0.1:0}" "$@"
 	address_of "$name"
 }
 
@@ -36,7 +39,7 @@ send() {
 	local name=$1
 
 	shift
-	start "$name" "$bridge" "$ring" "$@"
+	start "$name" "${on[@]}" "$bridge" "$ring" "$@"
 }
 
 mirrored() {
@@ -98,4 +101,42 @@ first_entry_of() {
 	local ring=$1
 
 	echo $(($(number_at $(($(number_at 32) + 384))) & 255))
+}
+
+# ---- hosts ------------------------------------------------------------------------
+
+# own_hosts N : node1 .. nodeN, each with a network of its own, at 10.77.0.11 and on;
+# their cables end at a switch.  All see the same rings.
+own_hosts() {
+	cluster=$root/../shared/cluster
+	[ -x "$cluster/net-up.sh" ] || skip "needs ../shared/cluster"
+	need_root
+	need ip ss
+	net=b$$
+	at_end "'$cluster/net-down.sh' $net"
+	"$cluster/net-up.sh" "$1" "$net" >"$dir/net.log" 2>&1 ||
+		skip "may not make hosts: $(tail -n 1 "$dir/net.log")"
+}
+
+# host I : the bridges that are started next run there.
+host() {
+	on=(env "P=$net" "$cluster/on-host.sh" "$1")
+}
+
+on_host() {
+	ip netns exec "${net}h$1" "${@:2}"
+}
+
+# cable I up|down
+cable() {
+	ip -n "${net}sw" link set "p$1" "$2"
+}
+
+# host_receives I ARGUMENT... : receiver rI of mirror $ring.I there, and consumer cI;
+# $goals has it.
+host_receives() {
+	host "$1"
+	at=10.77.0.$((10 + $1)):0 listen "r$1" "$ring.$1" --insecure "${@:2}"
+	goals+=(--to "node$1:$port")
+	consume "c$1" "$ring.$1"
 }
