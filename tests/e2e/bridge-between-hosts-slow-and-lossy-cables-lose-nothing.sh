@@ -6,11 +6,11 @@
 
 need jq tc nft
 own_hosts 4
-on_host 2 tc qdisc add dev eth0 root tbf rate 40mbit burst 32k latency 50ms 2>"$dir/tc.log" ||
+# What the switch sends to host 2 is slow; host 3 loses packets; host 4 is well.
+ip netns exec "${net}sw" tc qdisc add dev p2 root tbf rate 40mbit burst 32k latency 50ms 2>"$dir/tc.log" ||
 	skip "may not throttle: $(cat "$dir/tc.log")"
 printf 'table inet t { chain in { type filter hook input priority 0; iif "eth0" numgen random mod 1000 < 20 counter drop; }; }\n' |
 	on_host 3 nft -f - 2>"$dir/nft.log" || skip "may not lose packets: $(head -n 1 "$dir/nft.log")"
-# Acknowledgements of host 2 are slow, packets to host 3 are lost, host 4 is well.
 numbers 6000000 >"$dir/input"
 goals=()
 for i in 2 3 4; do
