@@ -8,6 +8,7 @@
 
 #include <cbor.h>
 
+#include "shared/cbor_put.h"
 #include "shared/cbor_walk.h"
 
 #define HEAD_MAX 9                     /* bytes of a CBOR head */
@@ -39,6 +40,18 @@ size_t header_encode(const struct message_header *header, uint8_t *out)
 		used += cbor_encode_uint(header->size, out + used, HEAD_MAX);
 	}
 	return used;
+}
+
+size_t header_add(uint8_t *out, size_t length, const char *key, bool text, const void *bytes,
+                  size_t bytes_length)
+{
+	uint8_t *end = out + length;
+
+	out[0]++;                      /* a map of so many pairs */
+	end += put_text(end, key);
+	end = cbor_put_head(end, text ? CBOR_BYTE_TEXT : CBOR_BYTE_BYTES, bytes_length);
+	memcpy(end, bytes, bytes_length);
+	return (size_t)(end - out) + bytes_length;
 }
 
 /* ---- decoding ----------------------------------------------------------- */
@@ -110,6 +123,8 @@ int header_decode(const uint8_t *bytes, size_t length, struct message_header *he
 	header->has_name = header->has_type = header->has_size = false;
 	header->name[0] = header->type[0] = '\0';
 	header->size = 0;
+	header->encoded = bytes;
+	header->encoded_length = length;
 	if (!bytes)
 		return 0;
 
@@ -132,4 +147,29 @@ int header_decode(const uint8_t *bytes, size_t length, struct message_header *he
 		at += token.size;
 	} while (!cbor_walker_idle(&walker));
 	return at == length ? 0 : -EBADMSG;
+}
+
+const uint8_t *header_find(const struct message_header *header, const char *key, bool text,
+                           size_t *length)
+{
+	struct cbor_walker walker;
+	struct cbor_token token;
+	bool found = false;
+
+	cbor_walker_init(&walker);
+	for (size_t at = 0; at < header->encoded_length; at += token.size) {
+		bool begins = walker.depth == 1;
+		bool value = begins && walker.levels[1].odd;
+
+		if (cbor_walk(&walker, header->encoded + at, header->encoded_length - at, &token) != 1)
+			return NULL;
+		if (value && found) {
+			*length = token.length;
+			return token.kind == (text ? CBOR_TEXT : CBOR_BYTES) ? token.data : NULL;
+		}
+		if (begins && !value)
+			found = token.kind == CBOR_TEXT && token.length == strlen(key) &&
+			        memcmp(token.data, key, token.length) == 0;
+	}
+	return NULL;
 }

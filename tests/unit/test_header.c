@@ -144,6 +144,44 @@ START_TEST(anything_but_one_map_is_refused)
 }
 END_TEST
 
+START_TEST(members_can_be_added_and_found)
+{
+	size_t length;
+
+	clear();
+	header.has_type = true;
+	strcpy(header.type, "npy");
+	length = header_encode(&header, bytes);
+	length = header_add(bytes, length, "dtype", true, "'<f8'", 5);
+	length = header_add(bytes, length, "npy", false, "\x93\0", 2);
+	ck_assert_int_eq(decode(bytes, length), 0);
+	decoded.encoded = bytes;       /* decode freed its own */
+	ck_assert_str_eq(decoded.type, "npy");
+	ck_assert_mem_eq(header_find(&decoded, "dtype", true, &length), "'<f8'", 5);
+	ck_assert_uint_eq(length, 5);
+	ck_assert_mem_eq(header_find(&decoded, "npy", false, &length), "\x93\0", 2);
+	ck_assert_uint_eq(length, 2);
+	/* Of another kind, or not there. */
+	ck_assert_ptr_null(header_find(&decoded, "npy", true, &length));
+	ck_assert_ptr_null(header_find(&decoded, "name", true, &length));
+}
+END_TEST
+
+START_TEST(a_member_within_another_is_not_found)
+{
+	static const uint8_t encoded[] = { 0xa2, 0x61, 'x', 0xa1, 0x61, 'y', 0x62, 'n', 'o', 0x61, 'y',
+	                                   0x63, 'y', 'e', 's' };
+	size_t length;
+
+	ck_assert_int_eq(decode(encoded, sizeof(encoded)), 0);
+	decoded.encoded = encoded;
+	ck_assert_mem_eq(header_find(&decoded, "y", true, &length), "yes", 3);
+	decoded.encoded = NULL;
+	decoded.encoded_length = 0;
+	ck_assert_ptr_null(header_find(&decoded, "y", true, &length));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("header");
@@ -160,6 +198,8 @@ int main(void)
 	tcase_add_test(fields, texts_with_nul_or_too_long_are_refused);
 	tcase_add_test(fields, a_known_key_twice_is_refused);
 	tcase_add_test(fields, anything_but_one_map_is_refused);
+	tcase_add_test(fields, members_can_be_added_and_found);
+	tcase_add_test(fields, a_member_within_another_is_not_found);
 	suite_add_tcase(suite, fields);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
