@@ -45,6 +45,10 @@ for bad in 1 4097 x ''; do
 	usage "$ring" --listen 127.0.0.1:0 --slots "$bad"
 done
 
+for bad in "$ring%" "$ring%x" "%n%%%" '%'; do
+	usage "$bad" --listen 127.0.0.1:0 --serve
+done
+
 # Other hosts need TLS, or a word.
 pattern="--listen .* lets other hosts in: use TLS \(--tls-cert and the like\), or --insecure"
 for address in 0.0.0.0:0 :0 '*:0' '[::]:0'; do

@@ -166,6 +166,10 @@ no_ring
 no_ring_named "$mirror"
 if [ "$point" = points ]; then
 	sort -u "$dir/$(present).trace"
-elif [ "$passage" = 1 ] && [ "$point" != remove_before_unlink ]; then
-	[ -n "$reached" ] || explain "it was not reached"
+elif [ "$passage" = 1 ]; then
+	case $point in
+	# Who waits for whom is a matter of luck.
+	wait_* | release_wish_taken | publish_bits_taken | remove_before_unlink) ;;
+	*) [ -n "$reached" ] || explain "it was not reached" ;;
+	esac
 fi
