@@ -32,8 +32,9 @@ ALL_LDFLAGS = -pthread $(OPTIMIZE_$(VARIANT)) $(LDFLAGS)
 
 RING_SOURCES := $(wildcard ring/*.c)
 # What belongs to programs, not to the library: it prints, or ends the program.
-PROGRAM_SHARED := shared/command.c shared/json_out.c shared/leave.c shared/log.c \
-	shared/progress.c shared/temporary.c shared/units.c shared/writer_talk.c
+PROGRAM_SHARED := shared/account.c shared/command.c shared/json_out.c shared/leave.c \
+	shared/log.c shared/progress.c shared/reader_talk.c shared/temporary.c shared/units.c \
+	shared/writer_talk.c
 LIBRARY_SOURCES := $(RING_SOURCES) $(filter-out $(PROGRAM_SHARED),$(wildcard shared/*.c))
 PRODUCER_SOURCES := $(wildcard producer/*.c)
 CONSUMER_SOURCES := $(wildcard consumer/*.c)

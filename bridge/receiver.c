@@ -816,6 +816,7 @@ static void attend_guests(void)
 static enum exit_code stream_begin(void)
 {
 	static const struct wire_hello nobody;
+	int error;
 
 	memset(&run.peer, 0, sizeof run.peer);
 	memset(&run.end, 0, sizeof run.end);
@@ -828,7 +829,12 @@ static enum exit_code stream_begin(void)
 	phase_set(AWAITING);
 	/* Which name it has where streams come one after the other, a sender will
 	 * say; what else is wrong with it, is seen when it is made. */
-	if (run.options->serve || !name_make(&nobody) || mirror_take_over(NULL) != -EEXIST)
+	if (run.options->serve)
+		return EXIT_COMPLETE;
+	error = name_make(&nobody) ? mirror_take_over(NULL) : -EINVAL;
+	if (error == -EINVAL)
+		return writer_talk_create_failed(run.options->ring, error, NULL);
+	if (error != -EEXIST)
 		return EXIT_COMPLETE;
 	log_fatal("ring \"%s\" is in use by another producer", run.name);
 	return EXIT_ABSENT;
@@ -966,6 +972,7 @@ enum exit_code receiver_run(const struct bridge_options *options)
 
 void receiver_account(struct json_out *out)
 {
+	json_out_text(out, "end", "receiving");
 	json_out_text(out, "mirror", run.name);
 	json_out_number(out, "reconnects", run.reconnects);
 	if (run.ring != NULL)

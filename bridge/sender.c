@@ -18,6 +18,7 @@
 #include "shared/leave.h"
 #include "shared/log.h"
 #include "shared/progress.h"
+#include "shared/reader_talk.h"
 #include "shared/ready.h"
 
 #define TICK_MS 50
@@ -193,6 +194,7 @@ static void table_print(void)
 
 void sender_account(struct json_out *out)
 {
+	json_out_text(out, "end", "sending");
 	json_out_open(out, "destinations", '[');
 	for (size_t i = 0; i < run.count; i++) {
 		const struct destination *destination = &run.destinations[i];
@@ -238,32 +240,7 @@ static void progress_tick(void)
 
 static enum exit_code ring_failed(int error)
 {
-	const char *ring = run.options->ring;
-
-	switch (error) {
-	case -EINTR:
-		log_fatal("ring \"%s\": stopped by signal %d", ring, leave_signal());
-		return (enum exit_code)(128 + leave_signal());
-	case -ENOENT:
-		log_fatal("ring \"%s\": no producer within %.1f s", ring, (double)run.options->wait_ms / 1000);
-		return EXIT_ABSENT;
-	case -EINVAL:
-		log_fatal("not a ring name: \"%s\" (1 to %d characters, no '/', no blanks, no leading '.')",
-		          ring, RING_NAME_MAX);
-		return EXIT_USAGE;
-	case -EBADMSG:
-		log_fatal("ring \"%s\": not a ring, or a broken one", ring);
-		return EXIT_BAD_DATA;
-	case -EPROTONOSUPPORT:
-		log_fatal("ring \"%s\": made by another version of Sluice", ring);
-		return EXIT_BAD_DATA;
-	case -EPERM:
-		log_fatal("ring \"%s\": it is another user's (--any-user accepts that)", ring);
-		return EXIT_SYSTEM;
-	default:
-		log_fatal("ring \"%s\": %s", ring, strerror(-error));
-		return EXIT_SYSTEM;
-	}
+	return reader_talk_attach_failed(run.options->ring, error, run.options->wait_ms);
 }
 
 /* Entries that a bridge before us left behind.  How many there were. */

@@ -9,13 +9,13 @@
 #include "consumer/deliver.h"
 #include "consumer/options.h"
 #include "ring/wait.h"
+#include "shared/account.h"
 #include "shared/command.h"
-#include "shared/json_out.h"
 #include "shared/leave.h"
 #include "shared/log.h"
 #include "shared/progress.h"
+#include "shared/reader_talk.h"
 #include "shared/ready.h"
-#include "shared/version.h"
 
 #define TICKS_BEFORE_TELLING 2     /* the main thread had time to say it */
 #define TICKS_AFTER_SIGNAL 30      /* 1.5 s to leave after the producer was stopped */
@@ -198,38 +198,8 @@ static enum exit_code attach(void)
 	                             leave_is_requested);
 
 	run.ring = ring;
-	switch (error) {
-	case 0:
-		return EXIT_COMPLETE;
-	case -ENOENT:
-		log_fatal("ring \"%s\": no producer within %.1f s", run.options.ring,
-		          (double)run.options.wait_ms / 1000);
-		return EXIT_ABSENT;
-	case -EINTR:
-		log_fatal("stopped by signal %d (%s) while waiting for ring \"%s\"", leave_signal(),
-		          strsignal(leave_signal()), run.options.ring);
-		return (enum exit_code)(128 + leave_signal());
-	case -EBADMSG:
-		log_fatal("\"%s\" is not a ring, or a broken one", run.options.ring);
-		return EXIT_BAD_DATA;
-	case -EPROTONOSUPPORT:
-		log_fatal("ring \"%s\" is of another version; this is sluice-consumer %s",
-		          run.options.ring, SLUICE_VERSION);
-		return EXIT_BAD_DATA;
-	case -EUSERS:
-		log_fatal("ring \"%s\" has its %d consumers already", run.options.ring, RING_MAX_READERS);
-		return EXIT_ABSENT;
-	case -EPERM:
-		log_fatal("ring \"%s\" is another user's (see --any-user)", run.options.ring);
-		return EXIT_SYSTEM;
-	case -EINVAL:
-		log_fatal("not a ring name: \"%s\" (1 to %d characters, no '/', no blanks, no leading '.')",
-		          run.options.ring, RING_NAME_MAX);
-		return EXIT_USAGE;
-	default:
-		log_fatal("cannot open ring \"%s\": %s", run.options.ring, strerror(-error));
-		return EXIT_SYSTEM;
-	}
+	return error == 0 ? EXIT_COMPLETE
+	                  : reader_talk_attach_failed(run.options.ring, error, run.options.wait_ms);
 }
 
 static enum exit_code wait_for_more(void)
@@ -321,35 +291,18 @@ static enum exit_code conclude(enum exit_code code)
 
 /* ---- the account -------------------------------------------------------------------- */
 
-static enum exit_code summarize(enum exit_code code)
+static void account(struct json_out *out)
 {
-	struct json_out out;
-	int error = json_out_begin(&out, run.options.summary);
-
-	if (error == 0) {
-		json_out_text(&out, "program", "sluice-consumer");
-		json_out_text(&out, "version", SLUICE_VERSION);
-		json_out_text(&out, "ring", run.options.ring);
-		json_out_text(&out, "name", run.options.name != NULL ? run.options.name : "");
-		json_out_number(&out, "exit", code);
-		json_out_text(&out, "reason", log_fatal_text());
-		json_out_seconds(&out, "seconds", wait_now_ns() - run.started_ns);
-		json_out_peak_memory(&out, "peak_memory_kib");
-		if (run.stream != NULL) {
-			json_out_number(&out, "messages", stream_reader_messages(run.stream));
-			json_out_number(&out, "body_bytes", stream_reader_body_bytes(run.stream));
-			json_out_number(&out, "dropped_messages", run.dropped);
-			json_out_number(&out, "failed_messages", run.delivery.failed_messages);
-			json_out_number(&out, "start", ring_reader_start(run.ring));
-			json_out_number(&out, "position", ring_reader_position(run.ring));
-			json_out_number(&out, "output_bytes", delivery_bytes(&run.delivery));
-		}
-		error = json_out_end(&out, run.options.summary);
-	}
-	if (error == 0)
-		return code;
-	log_fatal("cannot write %s: %s", run.options.summary, strerror(-error));
-	return code == EXIT_COMPLETE ? EXIT_SYSTEM : code;
+	json_out_text(out, "name", run.options.name != NULL ? run.options.name : "");
+	if (run.stream == NULL)
+		return;
+	json_out_number(out, "messages", stream_reader_messages(run.stream));
+	json_out_number(out, "body_bytes", stream_reader_body_bytes(run.stream));
+	json_out_number(out, "dropped_messages", run.dropped);
+	json_out_number(out, "failed_messages", run.delivery.failed_messages);
+	json_out_number(out, "start", ring_reader_start(run.ring));
+	json_out_number(out, "position", ring_reader_position(run.ring));
+	json_out_number(out, "output_bytes", delivery_bytes(&run.delivery));
 }
 
 int main(int argc, char **argv)
@@ -370,8 +323,8 @@ int main(int argc, char **argv)
 	code = attach();
 	if (code == EXIT_COMPLETE)
 		code = conclude(consume());
-	if (run.options.summary != NULL)
-		code = summarize(code);
+	code = account_write(run.options.summary, "sluice-consumer", run.options.ring, code,
+	                     run.started_ns, account);
 	if (run.delivering)
 		delivery_close(&run.delivery);
 	if (run.stream != NULL)

@@ -9,13 +9,12 @@
 #include "producer/options.h"
 #include "producer/source.h"
 #include "ring/wait.h"
+#include "shared/account.h"
 #include "shared/command.h"
-#include "shared/json_out.h"
 #include "shared/leave.h"
 #include "shared/log.h"
 #include "shared/progress.h"
 #include "shared/ready.h"
-#include "shared/version.h"
 #include "shared/writer_talk.h"
 
 /* The one run of this program; the watcher's observer and signal handler see it. */
@@ -227,36 +226,15 @@ static enum exit_code send_all(void)
 
 /* ---- the account -------------------------------------------------------------------- */
 
-static void summarize_ring(struct json_out *out)
+static void account(struct json_out *out)
 {
+	json_out_number(out, "input_bytes", run.input_bytes);
+	json_out_number(out, "bad_records", run.job.bad_records);
+	if (run.stream == NULL)
+		return;
 	json_out_number(out, "messages", stream_messages(run.stream));
 	json_out_number(out, "body_bytes", stream_body_bytes(run.stream));
 	writer_talk_account(out, run.ring);
-}
-
-static enum exit_code summarize(enum exit_code code)
-{
-	struct json_out out;
-	int error = json_out_begin(&out, run.options.summary);
-
-	if (error == 0) {
-		json_out_text(&out, "program", "sluice-producer");
-		json_out_text(&out, "version", SLUICE_VERSION);
-		json_out_text(&out, "ring", run.options.ring);
-		json_out_number(&out, "exit", code);
-		json_out_text(&out, "reason", log_fatal_text());
-		json_out_seconds(&out, "seconds", wait_now_ns() - run.started_ns);
-		json_out_number(&out, "input_bytes", run.input_bytes);
-		json_out_number(&out, "bad_records", run.job.bad_records);
-		json_out_peak_memory(&out, "peak_memory_kib");
-		if (run.stream != NULL)
-			summarize_ring(&out);
-		error = json_out_end(&out, run.options.summary);
-	}
-	if (error == 0)
-		return code;
-	log_fatal("cannot write %s: %s", run.options.summary, strerror(-error));
-	return code == EXIT_COMPLETE ? EXIT_SYSTEM : code;
 }
 
 int main(int argc, char **argv)
@@ -277,8 +255,8 @@ int main(int argc, char **argv)
 		if (run.stream == NULL)
 			ring_writer_end(run.ring, RING_ABORTED, (int)code);
 	}
-	if (run.options.summary != NULL)
-		code = summarize(code);
+	code = account_write(run.options.summary, "sluice-producer", run.options.ring, code,
+	                     run.started_ns, account);
 	if (run.stream != NULL)
 		stream_writer_close(run.stream);
 	ring = run.ring;

@@ -42,9 +42,9 @@ refused "\"$ring\" is not a ring, or a broken one$"
 spoil 0 X
 refused "\"$ring\" is not a ring, or a broken one$"
 spoil 8 '\0377'
-refused "ring \"$ring\" is of another version; this is sluice-consumer [0-9]"
+refused "ring \"$ring\" is of another version; this is Sluice [0-9]"
 spoil 12 '\0001\0002\0003\0004'
-refused "ring \"$ring\" is of another version; this is sluice-consumer [0-9]"
+refused "ring \"$ring\" is of another version; this is Sluice [0-9]"
 spoil 24 '\0377'
 refused "\"$ring\" is not a ring, or a broken one$"
 spoil 28 '\0377\0377\0377\0377'
