@@ -25,7 +25,7 @@ while True:
         time.sleep(0.01)
 head = os.pread(fd, 256, 0)
 magic, abi, order, csize, ssize, slot_size, count, shared_at, payload_at, size = struct.unpack_from("=8sIIIIIIQQQ", head)
-assert (magic, abi, order, csize, ssize) == (b"SLUICE\r\n", 1, 0x01020304, 1280, 49536)
+assert (magic, abi, order, csize, ssize) == (b"SLUICE\r\n", 2, 0x01020304, 1280, 49536)
 assert os.fstat(fd).st_size == size == payload_at + slot_size * count
 assert locked(fd, 0)
 control = mmap.mmap(fd, shared_at, prot=mmap.PROT_READ)
