@@ -9,17 +9,6 @@
 #include "shared/stream.h"
 #include "tests/bench/bench.h"
 
-static uint64_t sum_words(const uint8_t *bytes, size_t length)
-{
-	uint64_t sum = 0, word;
-
-	for (size_t at = 0; at + sizeof word <= length; at += sizeof word) {
-		memcpy(&word, bytes + at, sizeof word);
-		sum += word;
-	}
-	return sum;
-}
-
 static int read_all(const char *name, uint64_t expected)
 {
 	struct ring_reader_options options = { .label = "bench" };
@@ -33,7 +22,7 @@ static int read_all(const char *name, uint64_t expected)
 	for (;;) {
 		bench_check(stream_next(stream, &item), "next");
 		if (item.part == STREAM_PART_WHOLE)
-			sum += sum_words(item.bytes, item.length);
+			sum += bench_sum_words(item.bytes, item.length);
 		else if (item.part == STREAM_PART_EMPTY)
 			ring_reader_wait(ring, RING_FOREVER);
 		else if (item.part == STREAM_PART_ENDED)
