@@ -3,8 +3,9 @@
  *
  *   sleep   the reader sleeps; a message every 200 us
  *   spin    both sides spin; a message every 20 us
- *   semaphore, line   what the machine does at best, with the same stamps: a bare
- *           semaphore whose waiter sleeps, a bare cache line whose reader spins
+ *   semaphore, timed, line   what the machine does at best, with the same stamps: a
+ *           bare semaphore whose waiter sleeps, without and with a limit of 100 ms;
+ *           a bare cache line whose reader spins
  */
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -112,8 +113,9 @@ static struct bare *bare_map(void)
 	return bare;
 }
 
-/* One way, as in the ring: stamped before the post, read after the wake. */
-static void through_semaphore(size_t count)
+/* One way, as in the ring: stamped before the post, read after the wake.  `timed`:
+ * the waiter sleeps as Sluice does, at most 100 ms, which sets and clears a timer. */
+static void through_semaphore(size_t count, bool timed)
 {
 	struct bare *bare = bare_map();
 	pid_t child = fork();
@@ -122,8 +124,11 @@ static void through_semaphore(size_t count)
 		uint64_t *samples = calloc(count, sizeof *samples);
 
 		for (size_t i = 0; i < count; i++) {
-			while (sem_wait(&bare->there) != 0)
-				continue;
+			if (timed)
+				wait_sleep(&bare->there, UINT64_MAX);
+			else
+				while (sem_wait(&bare->there) != 0)
+					continue;
 			samples[i] = bench_now_ns() - bare->stamp;
 		}
 		report(samples + count / 10, count - count / 10);
@@ -176,7 +181,9 @@ int main(int argc, char **argv)
 	if (strcmp(mode, "sleep") == 0 || strcmp(mode, "spin") == 0)
 		through_ring(count, mode[1] == 'p');
 	else if (strcmp(mode, "semaphore") == 0)
-		through_semaphore(count);
+		through_semaphore(count, false);
+	else if (strcmp(mode, "timed") == 0)
+		through_semaphore(count, true);
 	else if (strcmp(mode, "line") == 0)
 		through_line(count);
 	else

@@ -1,5 +1,6 @@
 /*
- * messages.c - small messages through the library: SIZE COUNT -> messages per second.
+ * messages.c - small messages through the library: SIZE COUNT [SLOTS SLOT]
+ * -> million messages per second.
  *
  * The writer copies each message into the ring; the reader, another process
  * that sleeps when there is nothing, adds up every 8 bytes of each.
@@ -47,6 +48,10 @@ int main(int argc, char **argv)
 
 	if (size < 8 || size > sizeof body)
 		return 2;
+	if (argc > 4) {
+		options.geometry.slot_count = (uint32_t)strtoul(argv[3], NULL, 10);
+		options.geometry.slot_size = (uint32_t)strtoul(argv[4], NULL, 10);
+	}
 	snprintf(name, sizeof name, "bench-%d", (int)getpid());
 	memset(body, 0, sizeof body);
 	for (uint64_t i = 0; i < count; i++)
