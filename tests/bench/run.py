@@ -3,13 +3,31 @@
 
 usage: run.py BINDIR [PART...]
 
-Each part runs its contestants in turn, several rounds, and prints medians,
-spread and ratios.  Times are of whole commands, processes' starts included,
-unless a line says otherwise.  SMOKE=1 makes everything tiny: the numbers then
-mean nothing, and only show that the benchmarks still run.
+Each part runs its contestants in turn, several rounds, every second one
+backwards.  Times are of whole commands, processes' starts included, unless a
+line says otherwise.  SMOKE=1 makes everything tiny: the numbers then mean
+nothing, and only show that the benchmarks still run.  BUDGET=60 is how many
+seconds one table may take, KILLS=50 how many processes are killed of each kind.
+
+A ratio is taken within a round, to the first contestant of that round; what is
+printed is the median of the ratios, and the lowest and highest.  On a virtual
+machine the processors beneath change from one second to the next, so each run
+stands between two probes of how far apart they are:
+
+    twins   two threads of one core (a cache line takes under 35 ns one way)
+    near    two cores that share an L3 cache (under 100 ns)
+    far     two cores that do not
+    mixed   it changed during the run
+    busy    other programs, or other machines on the same hardware, took time
+
+Where rounds of more than one kind were seen, each has its own line; busy ones
+are left out, and repeated.  Where fewer than three quiet ones were had, all
+count, and the line says "disturbed".  "bare" is the limit: the same work by two
+processes that check nothing (bare.c).
 """
 import json
 import os
+import resource
 import shutil
 import signal
 import statistics
@@ -19,7 +37,10 @@ import tempfile
 import time
 
 SMOKE = os.environ.get("SMOKE") == "1"
-ROUNDS = 1 if SMOKE else 5
+ROUNDS = 1 if SMOKE else 11
+MOST_SLOW = 1 if SMOKE else 5      # of contestants that take seconds
+BUDGET = int(os.environ.get("BUDGET", "60"))
+KILLS = int(os.environ.get("KILLS", "50"))
 FILE_BYTES = (64 << 20) if SMOKE else (4 << 30)
 BIN = os.path.abspath(sys.argv[1])
 PRODUCER = os.path.join(BIN, "sluice-producer")
@@ -34,11 +55,28 @@ def ring_name():
     return f"bench-{os.getpid()}-{COUNTER}"
 
 
-def shell(command):
+def shell(line):
     """Run a shell pipeline whose every part must succeed; seconds."""
     started = time.monotonic()
-    subprocess.run(["bash", "-o", "pipefail", "-c", command], check=True)
+    subprocess.run(["bash", "-o", "pipefail", "-c", line], check=True)
     return time.monotonic() - started
+
+
+def command(*words):
+    """Run one program, which must succeed; seconds."""
+    started = time.monotonic()
+    subprocess.run(words, check=True)
+    return time.monotonic() - started
+
+
+def bench_program(name):
+    return os.path.join(BIN, "bench", name)
+
+
+def run_bench(program, *arguments):
+    output = subprocess.run([bench_program(program), *map(str, arguments)],
+                            check=True, capture_output=True, text=True).stdout
+    return [float(word) for word in output.split()]
 
 
 def finish(process):
@@ -72,21 +110,97 @@ def pipeline(path, producer=(), consumer=("-f", "null"), readers=1, stdin=None, 
     return seconds, account
 
 
-def compare(title, contestants, unit_bytes, rounds=None):
-    """Time each contestant in turn; print GB/s and the ratio to the first."""
-    rounds = rounds or ROUNDS
+# ---- rounds ---------------------------------------------------------------------
+
+
+def distance():
+    """twins, near or far: how the two processors lie at the moment."""
+    one_way = min(run_bench("probe")[0] for _ in range(2))
+    return "twins" if one_way < 35 else "near" if one_way < 100 else "far"
+
+
+def spent():
+    """Seconds that all processors were busy, or stolen; and that our children were."""
+    with open("/proc/stat", encoding="ascii") as file:
+        user, nice, system, _, _, irq, soft, steal = map(int, file.readline().split()[1:9])
+    ours = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (user + nice + system + irq + soft + steal) / os.sysconf("SC_CLK_TCK"), ours.ru_utime + ours.ru_stime
+
+
+def watched(run):
+    """Run, and tell whether others were at work as well."""
+    started, (all_before, ours_before) = time.monotonic(), spent()
+    figure = run()
+    seconds, (all_after, ours_after) = time.monotonic() - started, spent()
+    others = all_after - all_before - (ours_after - ours_before)
+    return figure, others > 0.03 + 0.06 * seconds * os.cpu_count()
+
+
+def wait_for_quiet(most=5):
+    """Until others leave the processors alone, or `most` seconds."""
+    give_up = time.monotonic() + most
+    while not SMOKE and time.monotonic() < give_up and watched(lambda: time.sleep(0.3))[1]:
+        continue
+
+
+def play(contestants, rounds=None, budget=BUDGET):
+    """Run all in turn.  Returns {name: [(figure, kind) for each round]}."""
+    results = {name: [] for name, _ in contestants}
+    started, quiet, turn = time.monotonic(), 0, 0
+    while quiet < (rounds or ROUNDS) and (turn < 3 or time.monotonic() - started < budget):
+        wait_for_quiet()
+        undisturbed, before = True, distance()
+        for name, run in contestants if turn % 2 == 0 else reversed(contestants):
+            figure, disturbed = watched(run)
+            after = distance()
+            results[name].append((figure, "busy" if disturbed else before if before == after else "mixed"))
+            undisturbed = undisturbed and not disturbed
+            before = after
+        quiet += undisturbed or SMOKE
+        turn += 1
+        if SMOKE:
+            break
+    return results
+
+
+def paired(results, base, name, kinds):
+    """Of the rounds of those kinds: figures, and ratios to the base's."""
+    rounds = [(mine, first) for mine, first in zip(results[name], results[base])
+              if mine[1] in kinds and first[1] in kinds]
+    return [mine[0] for mine, _ in rounds], [mine[0] / first[0] for mine, first in rounds]
+
+
+def print_row(label, figures, ratios, decimals=2):
+    print(f"{label:34}{len(figures):4}{statistics.median(figures):10.{decimals}f}"
+          f"{min(figures):9.{decimals}f}{max(figures):9.{decimals}f}"
+          f"   x{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
+
+
+def print_rounds(results, unit, bases=None, decimals=2):
+    """A table of figures.  Ratios are to the first, or to what `bases` says."""
+    first = next(iter(results))
+    print(f"{'':34}{'n':>4}{'median':>10}{'min':>9}{'max':>9}   {unit}; ratio in the same round")
+    for name in results:
+        base = (bases or {}).get(name, first)
+        quiet = paired(results, base, name, ("twins", "near", "far", "mixed"))
+        disturbed = len(quiet[0]) < 3 and not SMOKE
+        if disturbed or SMOKE:
+            quiet = paired(results, base, name, ("twins", "near", "far", "mixed", "busy"))
+        print_row(name + (" (disturbed)" if disturbed else ""), *quiet, decimals)
+        for kind in ("twins", "near", "far"):
+            these = paired(results, base, name, (kind,))
+            if 0 < len(these[0]) < len(quiet[0]):
+                print_row(f"    {kind}", *these, decimals)
+
+
+def compare(title, contestants, unit_bytes, rounds=None, budget=BUDGET):
+    """Time each contestant; print GB/s and the ratios to the first."""
     print(f"\n## {title}")
-    times = {name: [] for name, _ in contestants}
-    for _ in range(rounds):
-        for name, run in contestants:
-            times[name].append(run())
-    base = statistics.median(times[contestants[0][0]])
-    print(f"{'':34}{'median':>9}{'min':>8}{'max':>8}   GB/s; ratio to the first")
-    for name, _ in contestants:
-        rates = sorted(unit_bytes / t / 1e9 for t in times[name])
-        median = unit_bytes / statistics.median(times[name]) / 1e9
-        print(f"{name:34}{median:9.2f}{rates[0]:8.2f}{rates[-1]:8.2f}   x{base / statistics.median(times[name]):.2f}")
-    return {name: statistics.median(t) for name, t in times.items()}
+
+    def rate(run):
+        return lambda: unit_bytes / run() / 1e9
+
+    print_rounds(play([(name, rate(run)) for name, run in contestants], rounds, budget), "GB/s")
 
 
 def have(program):
@@ -111,12 +225,26 @@ def make_file(path, size):
 # ---- the parts ------------------------------------------------------------------
 
 
+def sluice(path, *producer):
+    return lambda: pipeline(path, producer)[0]
+
+
 def part_local(path):
-    read_alone = os.path.join(BIN, "bench", "read_alone")
+    def bare(slots, size, digest):
+        return lambda: command(bench_program("bare"), "stream", path, str(slots), str(size), str(digest))
+
+    compare(f"a cached file of {FILE_BYTES >> 20} MiB to a reader that discards it", [
+        ("read(2) alone, 1 MiB buffer", lambda: command(bench_program("read_alone"), path)),
+        ("sluice, digest off", sluice(path, "--digest", "no")),
+        ("bare, 8 x 512 KiB", bare(8, 512 << 10, 0)),
+        ("bare, 4 x 1 MiB", bare(4, 1 << 20, 0)),
+        ("sluice, digest on", sluice(path)),
+        ("bare, both hash, 8 x 512 KiB", bare(8, 512 << 10, 1)),
+        ("bare, both hash, 4 x 1 MiB", bare(4, 1 << 20, 1)),
+    ], FILE_BYTES)
     contestants = [
-        ("read(2) alone, 1 MiB buffer", lambda: shell(f"{read_alone} {path}")),
-        ("sluice, digest off", lambda: pipeline(path, ["--digest", "no"])[0]),
-        ("sluice, digest on", lambda: pipeline(path)[0]),
+        ("sluice, digest off", sluice(path, "--digest", "no")),
+        ("sluice, digest on", sluice(path)),
         ("cat f | cat >/dev/null", lambda: shell(f"cat {path} | cat >/dev/null")),
     ]
     if have("pv"):
@@ -126,24 +254,33 @@ def part_local(path):
                             lambda: shell(f"mbuffer -q -s 1M -m 16M -i {path} 2>/dev/null >/dev/null")))
         contestants.append(("mbuffer ... | cat >/dev/null",
                             lambda: shell(f"mbuffer -q -s 1M -m 16M -i {path} 2>/dev/null | cat >/dev/null")))
-    compare(f"a cached file of {FILE_BYTES >> 20} MiB to a reader that discards it", contestants, FILE_BYTES)
+    compare("the same, beside programs that do it by pipes", contestants, FILE_BYTES, rounds=MOST_SLOW)
+
+
+def part_geometry(path):
+    for digest in ("no", "yes"):
+        compare(f"geometries, digest {digest}", [
+            (f"{slots} x {size}", sluice(path, "--digest", digest, "--slots", str(slots), "--slot-size", size))
+            for slots, size in ((8, "512K"), (4, "1M"), (16, "256K"), (8, "1M"), (16, "1M"))
+        ], FILE_BYTES)
 
 
 def part_pipes(path):
     def between(middle):
         return lambda: shell(f"cat {path} | {middle} | cat >/dev/null")
 
-    def sluice():
+    def through_ring():
         name = ring_name()
         return shell(f"(cat {path} | {PRODUCER} {name} & "
                      f"{CONSUMER} {name} | cat >/dev/null; consumer=$?; wait $! && exit $consumer)")
 
-    contestants = [("sluice, pipe to pipe", sluice), ("cat", between("cat"))]
+    contestants = [("sluice, pipe to pipe", through_ring), ("cat", between("cat"))]
     if have("pv"):
         contestants.append(("pv -q", between("pv -q")))
     if have("mbuffer"):
         contestants.append(("mbuffer -q -s 1M -m 16M", between("mbuffer -q -s 1M -m 16M 2>/dev/null")))
-    compare("standard input from a pipe, standard output to a pipe", contestants, FILE_BYTES)
+    compare("standard input from a pipe, standard output to a pipe", contestants, FILE_BYTES,
+            rounds=MOST_SLOW)
 
 
 def part_file(path):
@@ -153,18 +290,18 @@ def part_file(path):
     try:
         make_file(source, size)
 
-        def sluice():
+        def through_ring():
             seconds, _ = pipeline(source, consumer=("-o", target))
             os.unlink(target)
             return seconds
 
         def copy():
-            seconds = shell(f"cp {source} {target}")
+            seconds = command("cp", source, target)
             os.unlink(target)
             return seconds
 
         compare(f"a file of {size >> 20} MiB to a file, both on tmpfs",
-                [("cp", copy), ("sluice --output", sluice)], size)
+                [("cp", copy), ("sluice --output", through_ring)], size)
     finally:
         shutil.rmtree(directory)
     _ = path
@@ -172,54 +309,63 @@ def part_file(path):
 
 def part_consumers(path):
     print("\n## one producer, N consumers (null): the producer's CPU, and the rate of each reader")
-    rows = {}
-    for _ in range(ROUNDS):
-        for readers in (1, 2, 4, 8):
+    rates = {}
+
+    def cpu(readers):
+        def run():
             seconds, account = pipeline(path, readers=readers)
-            rows.setdefault(readers, []).append((account["producer_cpu"], seconds))
-    base = None
-    for readers, results in rows.items():
-        cpu = statistics.median(cpu for cpu, _ in results) / FILE_BYTES * 1e9
-        rate = FILE_BYTES / statistics.median(seconds for _, seconds in results) / 1e9
-        base = base or cpu
-        print(f"N = {readers}: producer CPU {cpu:.3f} ns/byte (x{cpu / base:.2f}), each reader {rate:.2f} GB/s")
+            rates.setdefault(readers, []).append(FILE_BYTES / seconds / 1e9)
+            return account["producer_cpu"] / FILE_BYTES * 1e9
+        return run
 
-    def tee(readers):
-        branches = " ".join(">(cat >/dev/null)" for _ in range(readers - 1))
-        return lambda: shell(f"cat {path} | tee {branches} | cat >/dev/null")
+    print_rounds(play([(f"N = {n}", cpu(n)) for n in (1, 2, 4, 8)]), "ns/byte", decimals=3)
+    for readers, all_rates in rates.items():
+        print(f"N = {readers}: each reader {statistics.median(all_rates):.2f} GB/s")
 
-    compare("tee to 4 readers, for comparison", [("tee to 4", tee(4))], FILE_BYTES)
+    def tee():
+        names = " ".join(os.path.join(WORK, f"branch-{i}") for i in range(3))
+        return shell(f"mkfifo {names}; for f in {names}; do cat $f >/dev/null & done; "
+                     f"cat {path} | tee {names} | cat >/dev/null; wait; rm {names}")
 
-
-def run_bench(program, *arguments):
-    output = subprocess.run([os.path.join(BIN, "bench", program), *map(str, arguments)],
-                            check=True, capture_output=True, text=True).stdout
-    return [float(word) for word in output.split()]
+    compare("4 readers, and tee to 4", [("tee to 4", tee), ("sluice, N = 4", lambda: pipeline(path, readers=4)[0])],
+            FILE_BYTES, rounds=MOST_SLOW)
 
 
 def part_messages(_):
-    print("\n## small messages through the library, sleeping consumer: million messages per second")
-    count = 100000 if SMOKE else 30000000
+    count = 100000 if SMOKE else 48000000
     for size in (64, 256, 1024):
-        rates = sorted(run_bench("messages", size, count // (size // 64))[0] for _ in range(ROUNDS))
-        print(f"{size:5} bytes: median {statistics.median(rates):7.2f}, {rates[0]:.2f} to {rates[-1]:.2f}")
+        print(f"\n## messages of {size} bytes through the library, sleeping consumer")
+
+        def rate(program, *arguments, before=()):
+            return lambda: run_bench(program, *before, size, count // (size // 64), *arguments)[0]
+
+        print_rounds(play([
+            ("sluice", rate("messages")),
+            ("bare, 8 x 512 KiB", rate("bare", 8, 512 << 10, before=("messages",))),
+            ("bare, 16 x 16 KiB", rate("bare", 16, 16 << 10, before=("messages",))),
+        ]), "million a second")
 
 
 def part_latency(_):
-    print("\n## one-way latency of 64 bytes, microseconds")
-    count = 500 if SMOKE else 10000
-    modes = ("semaphore", "sleep", "line", "spin")
-    results = {mode: [] for mode in modes}
-    for _ in range(ROUNDS):
-        for mode in modes:
-            results[mode].append(run_bench("latency", mode, count))
-    names = {"semaphore": "bare semaphore, sleeping", "sleep": "sluice, sleeping",
+    print("\n## one-way latency of 64 bytes")
+    count = 500 if SMOKE else 5000
+    names = {"semaphore": "bare semaphore, sleeping", "timed": "the same, 100 ms at most", "sleep": "sluice, sleeping",
              "line": "bare cache line, spinning", "spin": "sluice, spinning"}
-    for mode, base in zip(modes, ("semaphore", "semaphore", "line", "line")):
-        p50 = statistics.median(r[0] for r in results[mode])
-        p99 = statistics.median(r[1] for r in results[mode])
-        ratio = p50 / statistics.median(r[0] for r in results[base])
-        print(f"{names[mode]:28} p50 {p50 / 1000:8.2f}  p99 {p99 / 1000:8.2f}   x{ratio:.2f} of the bare")
+    tails = {mode: [] for mode in names}
+
+    def p50(mode):
+        def run():
+            median, tail = run_bench("latency", mode, count)
+            tails[mode].append(tail / median)
+            return median / 1000
+        return run
+
+    results = play([(names[mode], p50(mode)) for mode in names])
+    print_rounds(results, "microseconds, p50", bases={names["spin"]: names["line"], names["line"]: names["line"]},
+                 decimals=3)
+    for mode, ratios in tails.items():
+        print(f"{names[mode]:34} p99 is {statistics.median(ratios):.1f} times p50 "
+              f"({min(ratios):.1f} to {max(ratios):.1f})")
 
 
 def part_idle(_):
@@ -261,7 +407,7 @@ def part_startup(_):
 
 def part_death(_):
     print("\n## a killed process, until the others know: milliseconds")
-    kills = 5 if SMOKE else 50
+    kills = 5 if SMOKE else KILLS
     worst = {"producer": [], "consumer": []}
     for victim in worst:
         for _ in range(kills):
@@ -311,7 +457,7 @@ def sparse(size):
 
 
 PARTS = {
-    "local": part_local, "pipes": part_pipes, "file": part_file, "consumers": part_consumers,
+    "local": part_local, "geometry": part_geometry, "pipes": part_pipes, "file": part_file, "consumers": part_consumers,
     "messages": part_messages, "latency": part_latency, "idle": part_idle,
     "startup": part_startup, "death": part_death, "memory": part_memory,
 }
@@ -326,12 +472,12 @@ def main():
     WORK = tempfile.mkdtemp(prefix="sluice-bench-")
     try:
         path = os.path.join(WORK, "file")
-        needs_file = {"local", "pipes", "consumers", "memory"} & set(wanted)
+        needs_file = {"local", "geometry", "pipes", "consumers", "memory"} & set(wanted)
         if needs_file:
             if shutil.disk_usage(WORK).free < FILE_BYTES * 3 // 2:
                 raise SystemExit(f"bench: {WORK} has not {FILE_BYTES * 3 // 2 >> 20} MiB free; set TMPDIR")
             make_file(path, FILE_BYTES)
-        print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}, {ROUNDS} round(s) each")
+        print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}, up to {ROUNDS} round(s) each")
         for part in wanted:
             PARTS[part](path)
     finally:
