@@ -13,14 +13,15 @@ import time
 
 
 class Bench:
-    """What run.py knows: where the programs are, and how much to do."""
+    """What run.py knows: where the programs are, how much to do, and how to compare."""
 
-    def __init__(self, binaries, smoke):
+    def __init__(self, binaries, smoke, compare):
+        self.compare = compare
         self.bridge = os.path.join(binaries, "sluice-bridge")
         self.producer = os.path.join(binaries, "sluice-producer")
         self.consumer = os.path.join(binaries, "sluice-consumer")
         self.fan_out = os.path.join(binaries, "bench", "fan_out")
-        self.rounds = 1 if smoke else 5
+        self.rounds = 1 if smoke else 3
         self.events = 200 if smoke else 20000
         self.fans = (1, 2) if smoke else (1, 2, 5, 10, 20)
         self.counter = 0
@@ -164,23 +165,6 @@ def openssl_bulk(folder, path):
         f"openssl s_client -quiet -connect 127.0.0.1:{port} -tls1_3 < {path}", port)
 
 
-def table(title, contestants, size, rounds):
-    """Contestants in turn, round by round: median, spread, and the median of
-    each round's ratio to the first."""
-    print(f"\n## {title}")
-    times = {name: [] for name, _ in contestants}
-    for _ in range(rounds):
-        for name, action in contestants:
-            times[name].append(action())
-    first = times[contestants[0][0]]
-    print(f"{'':<38}{'GB/s':>8}{'min':>8}{'max':>8}   ratio to the first, by rounds")
-    for name, _ in contestants:
-        rates = sorted(size / took / 1e9 for took in times[name])
-        ratios = sorted(a / b for a, b in zip(first, times[name]))
-        print(f"{name:<38}{statistics.median(rates):8.2f}{rates[0]:8.2f}{rates[-1]:8.2f}"
-              f"   x{statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})")
-
-
 def part_bridge(bench, path):
     size = os.path.getsize(path)
     have = {name: shutil.which(name) is not None
@@ -188,32 +172,30 @@ def part_bridge(bench, path):
     for name, there in have.items():
         if not there:
             print(f"({name} is not installed)")
-    one = [("sluice, 1 destination", lambda: carry(bench, path, 1))]
-    if have["iperf3"]:
-        one.append(("iperf3, no file", lambda: iperf(size, 1)))
+    one = [("iperf3, no file", lambda: iperf(size, 1))] if have["iperf3"] else []
+    one.append(("sluice, 1 destination", lambda: carry(bench, path, 1)))
     if have["socat"]:
         one.append(("socat -b1M", lambda: socat(path)))
     if have["nc"]:
         one.append(("nc", lambda: netcat(path)))
     if have["mbuffer"]:
         one.append(("mbuffer -O", lambda: mbuffer(path, 1)))
-    table("a cached file over TCP on loopback", one, size, bench.rounds)
+    bench.compare("a cached file over TCP on loopback", one, size)
 
-    four = [("sluice, 4 destinations (total)", lambda: carry(bench, path, 4))]
-    if have["iperf3"]:
-        four.append(("iperf3 -P 4, no file (total)", lambda: iperf(size, 4)))
+    four = [("iperf3 -P 4, no file (total)", lambda: iperf(size, 4))] if have["iperf3"] else []
+    four.append(("sluice, 4 destinations (total)", lambda: carry(bench, path, 4)))
     if have["mbuffer"]:
         four.append(("mbuffer -O, 4 times (total)", lambda: mbuffer(path, 4)))
-    table("the same to four", four, 4 * size, bench.rounds)
+    bench.compare("the same to four", four, 4 * size)
 
     if not have["openssl"]:
         return
     with tempfile.TemporaryDirectory() as folder:
         tls = certificates(folder)
-        table("the same with TLS 1.3", [
-            ("sluice, TLS", lambda: carry(bench, path, 1, tls)),
+        bench.compare("the same with TLS 1.3", [
             ("openssl s_client to s_server", lambda: openssl_bulk(folder, path)),
-        ], size, bench.rounds)
+            ("sluice, TLS", lambda: carry(bench, path, 1, tls)),
+        ], size)
 
 
 def fan_each(bench, count):
@@ -242,13 +224,13 @@ def fan_once(bench, count):
     return publishing, sending
 
 
-def part_fan_out(bench, _):
+def part_fan_out(bench):
     print(f"\n## an event of 4 KB with 50 header entries, to N destinations: CPU ns for each event")
     print("   N   encoded for each (and sent)     published once (and sent by the bridge)   ratio"
           "   all in all")
     for count in bench.fans:
         each, once = [], []
-        for _ in range(max(1, bench.rounds // 2 + 1)):
+        for _ in range(bench.rounds):
             each.append(fan_each(bench, count))
             once.append(fan_once(bench, count))
         total, encoding = (statistics.median(column) for column in zip(*each))
@@ -257,5 +239,3 @@ def part_fan_out(bench, _):
               f"                        x{encoding / publishing:.1f}"
               f"   x{total / (publishing + sending):.2f}")
 
-
-PARTS = {"bridge": part_bridge, "fan_out": part_fan_out}

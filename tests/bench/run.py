@@ -36,6 +36,8 @@ import sys
 import tempfile
 import time
 
+import bridge
+
 SMOKE = os.environ.get("SMOKE") == "1"
 ROUNDS = 1 if SMOKE else 11
 MOST_SLOW = 1 if SMOKE else 5      # of contestants that take seconds
@@ -456,10 +458,15 @@ def sparse(size):
     return path
 
 
+BRIDGE = bridge.Bench(BIN, SMOKE, compare)
+
 PARTS = {
-    "local": part_local, "geometry": part_geometry, "pipes": part_pipes, "file": part_file, "consumers": part_consumers,
+    "local": part_local, "geometry": part_geometry, "pipes": part_pipes, "file": part_file,
+    "consumers": part_consumers,
     "messages": part_messages, "latency": part_latency, "idle": part_idle,
     "startup": part_startup, "death": part_death, "memory": part_memory,
+    "bridge": lambda path: bridge.part_bridge(BRIDGE, path),
+    "fan_out": lambda _: bridge.part_fan_out(BRIDGE),
 }
 
 
@@ -472,7 +479,7 @@ def main():
     WORK = tempfile.mkdtemp(prefix="sluice-bench-")
     try:
         path = os.path.join(WORK, "file")
-        needs_file = {"local", "geometry", "pipes", "consumers", "memory"} & set(wanted)
+        needs_file = {"local", "geometry", "pipes", "consumers", "memory", "bridge"} & set(wanted)
         if needs_file:
             if shutil.disk_usage(WORK).free < FILE_BYTES * 3 // 2:
                 raise SystemExit(f"bench: {WORK} has not {FILE_BYTES * 3 // 2 >> 20} MiB free; set TMPDIR")
