@@ -127,6 +127,8 @@ static const struct sink *sink_for(const struct delivery *delivery, uint64_t mes
 {
 	const char *type = delivery->header.has_type ? delivery->header.type : "cbor";
 
+	if (delivery->options->sink == &sink_json && strcmp(type, "npy") == 0)
+		return &sink_json_npy;
 	if (delivery->options->sink != NULL)
 		return delivery->options->sink;
 	if (strcmp(type, "raw") == 0)
@@ -135,6 +137,8 @@ static const struct sink *sink_for(const struct delivery *delivery, uint64_t mes
 		return &sink_json;
 	if (strcmp(type, "cbor") == 0)
 		return &sink_cbor;
+	if (strcmp(type, "npy") == 0)
+		return &sink_npy;
 	if (ring_reader_check(delivery->ring) != 0)
 		return NULL;
 	log_fatal("ring \"%s\": message %" PRIu64 " is of type \"%.100s\", which this version does not "

@@ -55,5 +55,9 @@ extern const struct sink sink_json;
 extern const struct sink sink_cbor;
 extern const struct sink sink_diag;
 extern const struct sink sink_null;
+extern const struct sink sink_npy;
+
+/* Of the format json, for messages of that type. */
+extern const struct sink sink_json_npy;
 
 #endif

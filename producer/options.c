@@ -12,7 +12,9 @@
 #include "shared/command.h"
 #include "shared/log.h"
 
-static const struct source *const sources[] = { &source_raw, &source_json, &source_cbor };
+static const struct source *const sources[] = {
+	&source_raw, &source_json, &source_cbor, &source_npy,
+};
 
 static const char help_text[] =
 "Usage: sluice-producer [OPTION]... RING [FILE]...\n"
@@ -20,7 +22,8 @@ static const char help_text[] =
 "Exit status 0 means that every required consumer has all of it, safe and verified.\n"
 "\n"
 "Input:\n"
-"  -f, --format FORMAT      raw (default: each FILE is one message), json, cbor\n"
+"  -f, --format FORMAT      raw (default: each FILE is one message), json, cbor,\n"
+"                           npy (NumPy arrays)\n"
 "      --split yes|no       json: each JSON text is a message (default), or the\n"
 "                           FILE is one text and one message\n"
 "      --skip-bad           skip bad records, report them, and exit 1 in the end\n"
@@ -91,7 +94,7 @@ static const struct source *source_named(const char *name)
 	for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++)
 		if (strcmp(sources[i]->name, name) == 0)
 			return sources[i];
-	command_usage("unknown format \"%s\": raw, json or cbor", name);
+	command_usage("unknown format \"%s\": raw, json, cbor or npy", name);
 }
 
 static uint32_t parse_slot_size(const char *value)
@@ -213,7 +216,8 @@ void producer_options_parse(struct producer_options *options, int argc, char **a
 	first = command_walk(&command_line, argc, argv, options);
 	if (!options->source_options.split && options->source != &source_json)
 		command_usage("--split is for --format json");
-	if (options->source_options.skip_bad && options->source == &source_raw)
+	if (options->source_options.skip_bad &&
+	    (options->source == &source_raw || options->source == &source_npy))
 		command_usage("--skip-bad is for formats that have records: json, cbor");
 	options->ring = argv[first];
 	options->paths = first + 1 < argc ? argv + first + 1 : only_stdin;

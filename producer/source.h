@@ -40,6 +40,7 @@ struct source {
 extern const struct source source_raw;
 extern const struct source source_json;
 extern const struct source source_cbor;
+extern const struct source source_npy;
 
 /* Put the input's name into a HEADER, if it has one that can be. */
 void source_name_header(const struct input *input, struct message_header *header);

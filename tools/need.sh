@@ -8,7 +8,7 @@ set -eu
 packages_of() {
 	case $1 in
 	build) echo gcc libc6-dev pkg-config libcbor-dev libxxhash-dev libgmp-dev libssl-dev ;;
-	check) echo check openssl python3 python3-cbor2 jq spin strace util-linux procps ;;
+	check) echo check openssl python3 python3-cbor2 python3-numpy python3-scipy jq spin strace util-linux procps ;;
 	lint) echo clang clang-tidy cppcheck shellcheck libclang-rt-14-dev ;;
 	fuzz) echo clang libclang-rt-14-dev libjansson-dev ;;
 	demo) echo ieee-data xxd ;;

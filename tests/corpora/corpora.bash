@@ -21,3 +21,17 @@ check() {
 	export SLUICE_TEST_DIR=$dir SLUICE_TEST_RING=$ring PYTHONDONTWRITEBYTECODE=1
 	"$python" "$tests/corpora/$1.py"
 }
+
+# need_modules NAME... : a Python that has these, too.
+need_modules() {
+	local candidate name
+
+	for candidate in "$python" /usr/bin/python3; do
+		for name in cbor2 "$@"; do
+			"$candidate" -c "import $name" 2>/dev/null || continue 2
+		done
+		python=$candidate
+		return
+	done
+	skip "no Python with $* (Debian: python3-${*// / python3-})"
+}
