@@ -1,12 +1,16 @@
 # shellcheck shell=bash
 #
-# bridge.bash - what the tests of the bridge have in common; sourced after lib.sh.
+# bridge.bash - what the tests of the bridge have in common, beside lib.sh; sourced
+# by each.
 #
 #   listen NAME RING ARGUMENT...    a receiving bridge; its address is in $address
 #   send NAME ARGUMENT...           a sending bridge of $ring
 #   mirrored N ARGUMENT...          receivers r1 .. rN of mirrors $ring.1 .. $ring.N,
 #                                   a consumer c1 .. cN on each; $goals: --to for all
 # shellcheck disable=SC2034         # what the tests use
+
+# shellcheck source=tests/lib.sh
+. "${BASH_SOURCE[0]%/*}/lib.sh"
 
 bridge=$SLUICE_BIN/sluice-bridge
 

@@ -1,8 +1,6 @@
 #!/bin/bash
-# shellcheck source=tests/lib.sh
-. "${0%/*}/../lib.sh"
 # shellcheck source=tests/bridge.bash
-. "$tests/bridge.bash"
+. "${0%/*}/../bridge.bash"
 
 need jq
 numbers 30000000 >"$dir/input"

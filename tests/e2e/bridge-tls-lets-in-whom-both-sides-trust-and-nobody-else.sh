@@ -1,8 +1,6 @@
 #!/bin/bash
-# shellcheck source=tests/lib.sh
-. "${0%/*}/../lib.sh"
 # shellcheck source=tests/bridge.bash
-. "$tests/bridge.bash"
+. "${0%/*}/../bridge.bash"
 
 need openssl python3
 numbers 3000000 >"$dir/input"

@@ -1,13 +1,11 @@
 #!/bin/bash
-# shellcheck source=tests/lib.sh
-. "${0%/*}/../lib.sh"
 # shellcheck source=tests/bridge.bash
-. "$tests/bridge.bash"
+. "${0%/*}/../bridge.bash"
 
 # A stream that waits for more, and has come through as far as it goes.
 begin() {
 	feed_begin
-	listen r "$ring.m" --retry 1500ms "$@"
+	listen r "$ring.m" --retry 1500ms
 	consume c "$ring.m"
 	send s --to "$address" --retry 1500ms
 	produce p "$ring" "$dir/feed"

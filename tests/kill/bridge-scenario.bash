@@ -14,10 +14,8 @@
 # Producer p sends three messages in small slots; consumer c of the mirror writes a
 # file.  It is held until the mirror is full.  Whatever happens: p and c exit 0, the
 # file is what was sent, whoever was started again ends well, and no name is left.
-# shellcheck source=tests/lib.sh
-. "${BASH_SOURCE[0]%/*}/../lib.sh"
 # shellcheck source=tests/bridge.bash
-. "$tests/bridge.bash"
+. "${BASH_SOURCE[0]%/*}/../bridge.bash"
 
 victim=$1 point=$2 passage=${3:-1}
 mirror=$ring.m
