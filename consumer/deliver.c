@@ -139,6 +139,8 @@ static const struct sink *sink_for(const struct delivery *delivery, uint64_t mes
 		return &sink_cbor;
 	if (strcmp(type, "npy") == 0)
 		return &sink_npy;
+	if (strcmp(type, "mtx") == 0)
+		return &sink_mtx;
 	if (ring_reader_check(delivery->ring) != 0)
 		return NULL;
 	log_fatal("ring \"%s\": message %" PRIu64 " is of type \"%.100s\", which this version does not "

@@ -56,6 +56,7 @@ extern const struct sink sink_cbor;
 extern const struct sink sink_diag;
 extern const struct sink sink_null;
 extern const struct sink sink_npy;
+extern const struct sink sink_mtx;
 
 /* Of the format json, for messages of that type. */
 extern const struct sink sink_json_npy;

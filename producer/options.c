@@ -13,7 +13,7 @@
 #include "shared/log.h"
 
 static const struct source *const sources[] = {
-	&source_raw, &source_json, &source_cbor, &source_npy,
+	&source_raw, &source_json, &source_cbor, &source_npy, &source_mtx,
 };
 
 static const char help_text[] =
@@ -23,7 +23,7 @@ static const char help_text[] =
 "\n"
 "Input:\n"
 "  -f, --format FORMAT      raw (default: each FILE is one message), json, cbor,\n"
-"                           npy (NumPy arrays)\n"
+"                           npy (NumPy arrays), mtx (Matrix Market)\n"
 "      --split yes|no       json: each JSON text is a message (default), or the\n"
 "                           FILE is one text and one message\n"
 "      --skip-bad           skip bad records, report them, and exit 1 in the end\n"
@@ -94,7 +94,7 @@ static const struct source *source_named(const char *name)
 	for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++)
 		if (strcmp(sources[i]->name, name) == 0)
 			return sources[i];
-	command_usage("unknown format \"%s\": raw, json, cbor or npy", name);
+	command_usage("unknown format \"%s\": raw, json, cbor, npy or mtx", name);
 }
 
 static uint32_t parse_slot_size(const char *value)
@@ -217,7 +217,8 @@ void producer_options_parse(struct producer_options *options, int argc, char **a
 	if (!options->source_options.split && options->source != &source_json)
 		command_usage("--split is for --format json");
 	if (options->source_options.skip_bad &&
-	    (options->source == &source_raw || options->source == &source_npy))
+	    (options->source == &source_raw || options->source == &source_npy ||
+	     options->source == &source_mtx))
 		command_usage("--skip-bad is for formats that have records: json, cbor");
 	options->ring = argv[first];
 	options->paths = first + 1 < argc ? argv + first + 1 : only_stdin;

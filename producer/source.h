@@ -41,6 +41,7 @@ extern const struct source source_raw;
 extern const struct source source_json;
 extern const struct source source_cbor;
 extern const struct source source_npy;
+extern const struct source source_mtx;
 
 /* Put the input's name into a HEADER, if it has one that can be. */
 void source_name_header(const struct input *input, struct message_header *header);
