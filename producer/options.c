@@ -9,11 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "producer/recode.h"
 #include "shared/command.h"
 #include "shared/log.h"
 
 static const struct source *const sources[] = {
-	&source_raw, &source_json, &source_cbor, &source_npy, &source_mtx,
+	&source_raw, &source_json, &source_cbor, &source_csv, &source_npy, &source_mtx,
 };
 
 static const char help_text[] =
@@ -23,11 +24,19 @@ static const char help_text[] =
 "\n"
 "Input:\n"
 "  -f, --format FORMAT      raw (default: each FILE is one message), json, cbor,\n"
-"                           npy (NumPy arrays), mtx (Matrix Market)\n"
+"                           csv, npy (NumPy arrays), mtx (Matrix Market)\n"
 "      --split yes|no       json: each JSON text is a message (default), or the\n"
 "                           FILE is one text and one message\n"
 "      --skip-bad           skip bad records, report them, and exit 1 in the end\n"
 "      --digest yes|no      digests of messages past one slot (default: yes)\n"
+"\n"
+"Input, csv:\n"
+"      --csv-header yes|no  the first line has the columns' names (default: yes)\n"
+"      --delimiter C        what is between fields: a character, or tab (default: ,)\n"
+"      --quote C            what may be around fields: a character, or none\n"
+"                           (default: \")\n"
+"      --infer              numbers, true and false are such, empty fields are null\n"
+"      --encoding NAME      what the bytes are, as iconv names it (default: UTF-8)\n"
 "\n"
 "Consumers:\n"
 "  -n, --consumers N        begin when N consumers are attached (default: 1)\n"
@@ -57,6 +66,11 @@ static const char help_text[] =
 enum {
 	OPTION_SPLIT = 256,
 	OPTION_SKIP_BAD,
+	OPTION_CSV_HEADER,
+	OPTION_DELIMITER,
+	OPTION_QUOTE,
+	OPTION_INFER,
+	OPTION_ENCODING,
 	OPTION_DIGEST,
 	OPTION_START_TIMEOUT,
 	OPTION_DRAIN_TIMEOUT,
@@ -74,6 +88,11 @@ static const struct option long_options[] = {
 	{ "format", required_argument, NULL, 'f' },
 	{ "split", required_argument, NULL, OPTION_SPLIT },
 	{ "skip-bad", no_argument, NULL, OPTION_SKIP_BAD },
+	{ "csv-header", required_argument, NULL, OPTION_CSV_HEADER },
+	{ "delimiter", required_argument, NULL, OPTION_DELIMITER },
+	{ "quote", required_argument, NULL, OPTION_QUOTE },
+	{ "infer", no_argument, NULL, OPTION_INFER },
+	{ "encoding", required_argument, NULL, OPTION_ENCODING },
 	{ "digest", required_argument, NULL, OPTION_DIGEST },
 	{ "consumers", required_argument, NULL, 'n' },
 	{ "start-timeout", required_argument, NULL, OPTION_START_TIMEOUT },
@@ -94,7 +113,7 @@ static const struct source *source_named(const char *name)
 	for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++)
 		if (strcmp(sources[i]->name, name) == 0)
 			return sources[i];
-	command_usage("unknown format \"%s\": raw, json, cbor, npy or mtx", name);
+	command_usage("unknown format \"%s\": raw, json, cbor, csv, npy or mtx", name);
 }
 
 static uint32_t parse_slot_size(const char *value)
@@ -104,6 +123,16 @@ static uint32_t parse_slot_size(const char *value)
 	if (size < RING_MIN_SLOT_SIZE || size > RING_MAX_SLOT_SIZE || (size & (size - 1)) != 0)
 		command_usage("--slot-size takes a power of two from 64K to 64M, not \"%s\"", value);
 	return (uint32_t)size;
+}
+
+/* A byte that can stand between or around fields. */
+static char parse_byte(const char *option, const char *value, const char *word, char meaning)
+{
+	if (strcmp(value, word) == 0)
+		return meaning;
+	if (strlen(value) != 1 || *value == '\n' || *value == '\r' || (unsigned char)*value >= 0x80)
+		command_usage("--%s takes one ASCII character or %s, not \"%s\"", option, word, value);
+	return *value;
 }
 
 static void option_take(void *context, int option, const char *value, const char *given)
@@ -123,6 +152,26 @@ static void option_take(void *context, int option, const char *value, const char
 		break;
 	case OPTION_SKIP_BAD:
 		options->source_options.skip_bad = true;
+		break;
+	case OPTION_CSV_HEADER:
+		options->source_options.csv_header = command_yes_no("csv-header", value);
+		options->csv_option = "csv-header";
+		break;
+	case OPTION_DELIMITER:
+		options->source_options.delimiter = parse_byte("delimiter", value, "tab", '\t');
+		options->csv_option = "delimiter";
+		break;
+	case OPTION_QUOTE:
+		options->source_options.quote = parse_byte("quote", value, "none", '\0');
+		options->csv_option = "quote";
+		break;
+	case OPTION_INFER:
+		options->source_options.infer = true;
+		options->csv_option = "infer";
+		break;
+	case OPTION_ENCODING:
+		options->source_options.encoding = value;
+		options->csv_option = "encoding";
 		break;
 	case OPTION_DIGEST:
 		options->digest = command_yes_no("digest", value);
@@ -161,6 +210,18 @@ static void option_take(void *context, int option, const char *value, const char
 	default:
 		command_usage("bad option");
 	}
+}
+
+static void check_csv(const struct producer_options *options)
+{
+	const struct source_options *source = &options->source_options;
+
+	if (options->csv_option != NULL && options->source != &source_csv)
+		command_usage("--%s is for --format csv", options->csv_option);
+	if (source->delimiter == source->quote)
+		command_usage("--delimiter and --quote are the same");
+	if (source->encoding != NULL && !recode_knows(source->encoding))
+		command_usage("unknown encoding \"%s\": iconv -l lists them", source->encoding);
 }
 
 /* Better said now than after the first gigabytes; adds up the sizes. */
@@ -204,7 +265,7 @@ void producer_options_parse(struct producer_options *options, int argc, char **a
 
 	*options = (struct producer_options){
 		.source = &source_raw,
-		.source_options.split = true,
+		.source_options = { .split = true, .csv_header = true, .delimiter = ',', .quote = '"' },
 		.mode = 0600,
 		.consumers = 1,
 		.digest = true,
@@ -219,7 +280,8 @@ void producer_options_parse(struct producer_options *options, int argc, char **a
 	if (options->source_options.skip_bad &&
 	    (options->source == &source_raw || options->source == &source_npy ||
 	     options->source == &source_mtx))
-		command_usage("--skip-bad is for formats that have records: json, cbor");
+		command_usage("--skip-bad is for formats that have records: json, cbor, csv");
+	check_csv(options);
 	options->ring = argv[first];
 	options->paths = first + 1 < argc ? argv + first + 1 : only_stdin;
 	options->path_count = first + 1 < argc ? argc - first - 1 : 1;

@@ -18,6 +18,7 @@ struct producer_options {
 	uint64_t total_bytes;          /* of all paths; 0: not known */
 	const struct source *source;
 	struct source_options source_options;
+	const char *csv_option;        /* one that was given and is csv's; or NULL */
 	struct ring_geometry geometry;
 	mode_t mode;
 	unsigned consumers;

@@ -19,6 +19,10 @@
 struct source_options {
 	bool split;             /* json: each text is a message; else the input is one */
 	bool skip_bad;          /* skip a bad record, count it, go on */
+	bool csv_header;        /* csv: the first row has the columns' names */
+	bool infer;             /* csv: numbers, true, false and nothing are themselves, not texts */
+	char delimiter, quote;  /* csv: as in csv_parser.h */
+	const char *encoding;   /* csv: iconv's name; NULL: UTF-8 */
 };
 
 struct source_job {
@@ -40,6 +44,7 @@ struct source {
 extern const struct source source_raw;
 extern const struct source source_json;
 extern const struct source source_cbor;
+extern const struct source source_csv;
 extern const struct source source_npy;
 extern const struct source source_mtx;
 

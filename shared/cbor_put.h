@@ -17,6 +17,7 @@ enum cbor_byte {
 	CBOR_BYTE_NEGATIVE = 0x20,     /* -1 - value */
 	CBOR_BYTE_BYTES = 0x40,
 	CBOR_BYTE_TEXT = 0x60,
+	CBOR_BYTE_TEXT_OPEN = 0x7f,    /* of indefinite length: chunks, then a break */
 	CBOR_BYTE_ARRAY = 0x80,
 	CBOR_BYTE_ARRAY_OPEN = 0x9f,   /* of indefinite length */
 	CBOR_BYTE_MAP = 0xa0,
