@@ -137,6 +137,8 @@ static const struct sink *sink_for(const struct delivery *delivery, uint64_t mes
 		return &sink_json;
 	if (strcmp(type, "cbor") == 0)
 		return &sink_cbor;
+	if (strcmp(type, "csv") == 0)
+		return &sink_csv;
 	if (strcmp(type, "npy") == 0)
 		return &sink_npy;
 	if (strcmp(type, "mtx") == 0)
@@ -160,6 +162,7 @@ static struct open_sink *sink_open(struct delivery *delivery, const struct sink 
 	open->job.output = &delivery->output;
 	open->job.ring = delivery->options->ring;
 	open->job.reader = delivery->ring;
+	open->job.apart = delivery->options->output_dir != NULL;
 	if (sink->open != NULL && sink->open(&open->job) != 0) {
 		log_fatal("out of memory");
 		return NULL;

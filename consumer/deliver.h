@@ -11,7 +11,7 @@
 #include "consumer/output.h"
 #include "shared/stream.h"
 
-#define DELIVER_SINKS 6                /* that one run may need */
+#define DELIVER_SINKS 8                /* that one run may need */
 
 struct open_sink {
 	const struct sink *sink;

@@ -181,7 +181,7 @@ static inline bool quick_token(struct cursor *cursor, bool key)
 }
 
 size_t json_quick(struct text_out *text, struct cbor_level *level, char *separator,
-                  const uint8_t *bytes, size_t length)
+                  struct json_keys *keys, const uint8_t *bytes, size_t length)
 {
 	struct cursor cursor = { bytes, bytes + length, text->next };
 	bool map = level->kind == CBOR_MAP;
@@ -194,9 +194,19 @@ size_t json_quick(struct text_out *text, struct cbor_level *level, char *separat
 
 		*next.out = *separator;
 		next.out += *separator != '\0';
+		if (keys != NULL) {
+			size_t key = json_keys_length(keys);
+
+			if (key == 0 || (size_t)(text->end - next.out) <= key + OUT_MAX)
+				break;
+			memcpy(next.out, json_keys_text(keys), key);
+			next.out += key;
+		}
 		if (!quick_token(&next, map && !level->odd))
 			break;
 		cursor = next;
+		if (keys != NULL)
+			keys->next++;
 		cbor_level_count(level);
 		*separator = map && level->odd ? ':' : ',';
 	}

@@ -6,6 +6,7 @@
 #ifndef SLUICE_JSON_QUICK_H
 #define SLUICE_JSON_QUICK_H
 
+#include "consumer/json_keys.h"
 #include "consumer/text_out.h"
 #include "shared/cbor_walk.h"
 
@@ -15,10 +16,11 @@
  * item of it, nor a key that is no text.
  *
  * @separator  in and out: what comes before the next token, or NUL
+ * @keys       NULL, or the keys that the array's items get
  *
  * Returns how many of the bytes were taken, perhaps none.
  */
 size_t json_quick(struct text_out *text, struct cbor_level *level, char *separator,
-                  const uint8_t *bytes, size_t length);
+                  struct json_keys *keys, const uint8_t *bytes, size_t length);
 
 #endif

@@ -10,7 +10,7 @@
 #include "shared/command.h"
 
 static const struct sink *const sinks[] = {
-	&sink_raw, &sink_json, &sink_cbor, &sink_diag, &sink_null, &sink_npy, &sink_mtx,
+	&sink_raw, &sink_json, &sink_cbor, &sink_csv, &sink_npy, &sink_mtx, &sink_diag, &sink_null,
 };
 
 static const char help_text[] =
@@ -20,9 +20,10 @@ static const char help_text[] =
 "\n"
 "Output:\n"
 "  -f, --format FORMAT      auto (default: what came in), raw, json (a line per\n"
-"                           message), cbor (a CBOR sequence), diag (diagnostic\n"
-"                           notation), null (verify and discard), npy (NumPy\n"
-"                           arrays), mtx (Matrix Market)\n"
+"                           message, or per row of a table), cbor (a CBOR\n"
+"                           sequence), csv, npy (NumPy arrays), mtx (Matrix\n"
+"                           Market), diag (diagnostic notation), null (verify and\n"
+"                           discard)\n"
 "  -o, --output FILE        write to FILE, which appears only when it is complete\n"
 "      --output-dir DIR     a file in DIR for each message, by its name\n"
 "\n"
@@ -81,7 +82,7 @@ static const struct sink *sink_named(const char *name)
 	for (size_t i = 0; i < sizeof sinks / sizeof sinks[0]; i++)
 		if (strcmp(sinks[i]->name, name) == 0)
 			return sinks[i];
-	command_usage("unknown format \"%s\": auto, raw, json, cbor, diag, null, npy or mtx", name);
+	command_usage("unknown format \"%s\": auto, raw, json, cbor, csv, npy, mtx, diag or null", name);
 }
 
 static bool parse_on_slow(const char *value)

@@ -33,6 +33,7 @@ struct sink_job {
 	struct output *output;
 	uint64_t message;       /* its number, from 0, for error lines */
 	uint64_t position;      /* of the frame at hand, for error lines */
+	bool apart;             /* each message has an output of its own */
 	const char *ring;       /* the ring's name, for error lines */
 	struct ring_reader *reader;  /* asked before bytes are called bad; may be NULL */
 	void *state;            /* the sink's own */
@@ -53,6 +54,7 @@ struct sink {
 extern const struct sink sink_raw;
 extern const struct sink sink_json;
 extern const struct sink sink_cbor;
+extern const struct sink sink_csv;
 extern const struct sink sink_diag;
 extern const struct sink sink_null;
 extern const struct sink sink_npy;

@@ -8,6 +8,7 @@
 #include "consumer/diag_text.h"
 #include "consumer/sink.h"
 #include "consumer/sink_fault.h"
+#include "shared/columns.h"
 
 struct diag_state {
 	struct diag_text diag;
@@ -23,16 +24,6 @@ static int diag_open(struct sink_job *job)
 static void diag_close(struct sink_job *job)
 {
 	free(job->state);
-}
-
-static enum exit_code diag_begin(struct sink_job *job, const struct message_header *header)
-{
-	struct diag_state *state = job->state;
-
-	(void)header;
-	cbor_walker_init(&state->walker);
-	diag_text_init(&state->diag, false);
-	return EXIT_COMPLETE;
 }
 
 static enum exit_code diag_body(struct sink_job *job, const uint8_t *bytes, size_t length)
@@ -60,6 +51,19 @@ static enum exit_code diag_body(struct sink_job *job, const uint8_t *bytes, size
 	}
 	text_out_end(&text);
 	return code;
+}
+
+/* A table's columns are outside of its rows: they get the first line. */
+static enum exit_code diag_begin(struct sink_job *job, const struct message_header *header)
+{
+	struct diag_state *state = job->state;
+	struct columns columns;
+
+	cbor_walker_init(&state->walker);
+	diag_text_init(&state->diag, false);
+	if (columns_find(header, &columns) != 0)
+		return sink_no_table(job, "a table whose columns cannot be read");
+	return columns.names != NULL ? diag_body(job, columns.names, columns.length) : EXIT_COMPLETE;
 }
 
 static enum exit_code diag_finish(struct sink_job *job, bool complete)

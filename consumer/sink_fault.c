@@ -33,3 +33,12 @@ enum exit_code sink_ended_early(const struct sink_job *job)
 	          (unsigned long long)job->position);
 	return EXIT_BAD_DATA;
 }
+
+enum exit_code sink_no_table(const struct sink_job *job, const char *why)
+{
+	if (sink_is_torn(job))
+		return EXIT_INCOMPLETE;
+	log_fatal("ring \"%s\": message %llu, byte %llu: %s", job->ring,
+	          (unsigned long long)job->message, (unsigned long long)job->position, why);
+	return EXIT_BAD_DATA;
+}

@@ -21,12 +21,16 @@
  * strings from text; which of several bit patterns a NaN has is lost, and so
  * is which strings, arrays and maps had no length.  The formats cbor and diag
  * keep all that.
+ *
+ * A row of a table whose columns have names becomes an object, with those names
+ * as keys.
  */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "consumer/diag_text.h"
+#include "consumer/json_keys.h"
 #include "consumer/json_number.h"
 #include "consumer/json_quick.h"
 #include "consumer/sink.h"
@@ -34,6 +38,7 @@
 #include "consumer/text_out.h"
 #include "shared/cbor_walk.h"
 #include "shared/decimal.h"
+#include "shared/log.h"
 
 #define TOKEN_ROOM 128                 /* enough for every token but strings and gathered numbers */
 
@@ -46,30 +51,58 @@ struct json_state {
 	struct base64 base64;
 	struct cbor_walker walker;
 	struct json_number number;
+	struct json_keys keys;         /* a table's columns, or none */
 };
 
 static int json_open(struct sink_job *job)
 {
-	job->state = malloc(sizeof(struct json_state));
-	return job->state ? 0 : -ENOMEM;
+	struct json_state *state = malloc(sizeof(*state));
+
+	job->state = state;
+	if (state == NULL)
+		return -ENOMEM;
+	state->keys = (struct json_keys){ .count = 0 };
+	return 0;
 }
 
 static void json_close(struct sink_job *job)
 {
-	free(job->state);
+	struct json_state *state = job->state;
+
+	json_keys_clear(&state->keys);
+	free(state);
+}
+
+/* Rows get keys if the message is a table whose columns have names. */
+static enum exit_code table_begin(struct sink_job *job, const struct message_header *header)
+{
+	struct json_state *state = job->state;
+	struct columns columns;
+
+	if (columns_find(header, &columns) != 0)
+		return sink_no_table(job, "a table whose columns cannot be read");
+	switch (json_keys_make(&state->keys, &columns)) {
+	case 0:
+		return EXIT_COMPLETE;
+	case -EEXIST:
+		return sink_no_table(job, "two columns of one name, which a JSON object cannot have; send the "
+		                     "table with --csv-header no to get arrays");
+	default:
+		log_fatal("out of memory");
+		return EXIT_SYSTEM;
+	}
 }
 
 static enum exit_code json_begin(struct sink_job *job, const struct message_header *header)
 {
 	struct json_state *state = job->state;
 
-	(void)header;
 	cbor_walker_init(&state->walker);
 	state->separator = '\0';
 	state->in_key = false;
 	state->base64.count = 0;
 	state->number.step = JSON_NUMBER_NONE;
-	return EXIT_COMPLETE;
+	return table_begin(job, header);
 }
 
 /* ---- tokens ------------------------------------------------------------- */
@@ -220,8 +253,11 @@ static void end_token(struct json_state *state, unsigned before)
 	state->separator = '\0';
 	if (walker->depth > before)
 		return;
-	for (unsigned depth = before; depth > walker->depth; depth--)
-		close_level(state, walker->levels[depth].kind);
+	for (unsigned depth = before; depth > walker->depth; depth--) {
+		bool row = depth == 1 && state->keys.count > 0;
+
+		close_level(state, row ? CBOR_MAP : walker->levels[depth].kind);
+	}
 	switch (level->kind) {
 	case CBOR_ARRAY:
 		state->separator = ',';
@@ -336,6 +372,45 @@ static bool number_token(struct json_state *state, const struct cbor_token *toke
 	}
 }
 
+/* ---- rows that become objects -------------------------------------------- */
+
+/*
+ * A token of a row of a table, or of what is in it: not taken yet.
+ *
+ * Returns NULL, or what is wrong.  *taken: it was all that the token needs.
+ */
+static const char *row_token(struct json_state *state, const struct cbor_token *token, unsigned before,
+                             bool *taken)
+{
+	struct json_keys *keys = &state->keys;
+	size_t length = json_keys_length(keys);
+
+	if (before == 0) {
+		if (token->kind != CBOR_ARRAY)
+			return "a row of a table that is no array";
+		if (!token->indefinite && token->number != keys->count)
+			return "a row that has more or fewer fields than there are columns";
+		keys->next = 0;
+		text_out_need(&state->text, TOKEN_ROOM);
+		text_out_char(&state->text, '{');
+		*taken = true;
+		return NULL;
+	}
+	if (before > 1)
+		return NULL;
+	if ((token->kind == CBOR_BREAK) != (length == 0))
+		return "a row that has more or fewer fields than there are columns";
+	text_out_need(&state->text, length + TOKEN_ROOM);
+	if (length > 0) {
+		write_separator(state);
+		state->separator = '\0';
+		memcpy(state->text.next, json_keys_text(keys), length);
+		state->text.next += length;
+		keys->next++;
+	}
+	return NULL;
+}
+
 /* ---- messages ----------------------------------------------------------- */
 
 /* Tokens that may need more than themselves to be written. */
@@ -362,18 +437,20 @@ static enum exit_code json_body(struct sink_job *job, const uint8_t *bytes, size
 	struct json_state *state = job->state;
 	struct cbor_walker *walker = &state->walker;
 	enum exit_code code = EXIT_COMPLETE;
+	bool table = state->keys.count > 0;
 	struct cbor_token token;
 
 	text_out_begin(&state->text, job->output, bytes + length);
 	for (size_t at = 0; at < length; at += token.size) {
 		const struct cbor_level *level;
 		unsigned before;
-		bool key;
+		bool key, taken = false;
 		int outcome;
 
 		if (!state->in_key && state->number.step == JSON_NUMBER_NONE)
-			at += json_quick(&state->text, &walker->levels[walker->depth],
-			                 &state->separator, bytes + at, length - at);
+			at += json_quick(&state->text, &walker->levels[walker->depth], &state->separator,
+			                 table && walker->depth == 1 ? &state->keys : NULL, bytes + at,
+			                 length - at);
 		if (at == length)
 			break;
 		before = walker->depth;
@@ -384,6 +461,16 @@ static enum exit_code json_body(struct sink_job *job, const uint8_t *bytes, size
 		if (outcome != 1) {
 			code = sink_ill_formed(job, at, outcome);
 			break;
+		}
+		if (table) {
+			const char *wrong = row_token(state, &token, before, &taken);
+
+			if (wrong != NULL) {
+				code = sink_no_table(job, wrong);
+				break;
+			}
+			if (taken)
+				continue;
 		}
 		if (key || token.kind == CBOR_TAG || state->in_key ||
 		    state->number.step != JSON_NUMBER_NONE)

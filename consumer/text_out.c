@@ -116,6 +116,11 @@ static char *escape_last(char *out, const uint8_t *bytes, size_t length, bool qu
 	return out;
 }
 
+char *text_put_escaped(char *out, const uint8_t *bytes, size_t length)
+{
+	return escape_last(out, bytes, length, false);
+}
+
 /* There is room for the worst, and for a block more. */
 static char *escape_piece(char *out, const uint8_t *bytes, size_t length,
                           const uint8_t *readable, bool quoted)

@@ -116,6 +116,9 @@ static inline size_t text_copy_block(char *out, const uint8_t *bytes, bool ascii
  */
 void text_out_escaped(struct text_out *text, const uint8_t *bytes, size_t length, bool quoted);
 
+/* The same into `out`, which has room for 6 bytes for each.  Returns its end. */
+char *text_put_escaped(char *out, const uint8_t *bytes, size_t length);
+
 /* Two lower-case digits for each byte.  Makes room for itself. */
 void text_out_hex(struct text_out *text, const uint8_t *bytes, size_t length);
 

@@ -32,6 +32,15 @@ printf '\x45hello' >"$dir/input"
 shown auto '\0105hello'
 shown raw hello
 
+kind=csv
+printf '\357\273\277a,b\r\n1,"x\n"\r\n' >"$dir/input"
+shown auto 'a,b\n1,"x\n"\n'
+shown csv 'a,b\n1,"x\n"\n'
+shown json '{"a":"1","b":"x\\n"}\n'
+shown cbor '\0202\0141a\0141b\0202\01411\0142x\n'
+shown diag '["a", "b"]\n["1", "x\\n"]\n'
+shown null ''
+
 # What is no string has no raw bytes.
 printf '\xa1\x01\xf7' >"$dir/input"
 consume c1 --format raw "$ring"

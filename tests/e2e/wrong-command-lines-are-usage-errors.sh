@@ -43,6 +43,17 @@ for bad in 0400 1600 8 x '' 0x600; do
 done
 usage "$producer" --digest maybe "$ring"
 usage "$producer" --split maybe "$ring"
+for option in "--csv-header no" "--delimiter ;" "--quote none" --infer "--encoding latin1"; do
+	# shellcheck disable=SC2086 # an option and its value
+	usage "$producer" --format json $option "$ring"
+done
+for bad in '' ab $'\n' $'\xe9' tabs; do
+	usage "$producer" --format csv --delimiter "$bad" "$ring"
+	usage "$producer" --format csv --quote "$bad" "$ring"
+done
+usage "$producer" --format csv --csv-header maybe "$ring"
+usage "$producer" --format csv --delimiter '"' "$ring"
+usage "$producer" --format csv --encoding latin-one "$ring"
 usage "$consumer" --on-slow wait "$ring"
 usage "$consumer" --output x --output-dir y "$ring"
 usage "$consumer" --name "$(printf '%064d' 0)" "$ring"

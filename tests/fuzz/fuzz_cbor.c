@@ -7,7 +7,8 @@
  * token is first shown cut short.  JSON must be JSON, and both texts must not
  * depend on where frames are cut.
  */
-// needs: consumer/diag_text.c consumer/json_number.c consumer/json_quick.c consumer/text_out.c
+// needs: consumer/diag_text.c consumer/json_keys.c consumer/json_number.c consumer/json_quick.c
+// needs: consumer/text_out.c
 // needs: consumer/sink_diag.c consumer/sink_fault.c consumer/sink_json.c consumer/sink_raw.c
 #include <errno.h>
 #include <stdbool.h>

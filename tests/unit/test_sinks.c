@@ -1,5 +1,6 @@
 /* test_sinks.c - what each output format makes of bodies. */
-// needs: consumer/diag_text.c consumer/json_number.c consumer/json_quick.c consumer/text_out.c
+// needs: consumer/diag_text.c consumer/json_keys.c consumer/json_number.c consumer/json_quick.c
+// needs: consumer/text_out.c
 // needs: consumer/sink_cbor.c consumer/sink_diag.c consumer/sink_fault.c consumer/sink_json.c
 // needs: consumer/sink_null.c consumer/sink_raw.c
 #include <check.h>
