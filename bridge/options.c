@@ -316,6 +316,14 @@ static void common_option(struct bridge_options *options, int option, const char
 	}
 }
 
+/* With --serve: what may follow a percent sign. */
+static void check_pattern(const char *ring)
+{
+	for (const char *at = strchr(ring, '%'); at != NULL; at = strchr(at + 2, '%'))
+		if (at[1] == '\0' || strchr("ni%", at[1]) == NULL)
+			command_usage("in \"%s\" a percent sign is not followed by n, i or %%", ring);
+}
+
 static void check_ends(const struct bridge_options *options, const struct parse *seen)
 {
 	int tls = (options->tls_cert != NULL) + (options->tls_key != NULL) + (options->tls_ca != NULL);
@@ -330,6 +338,8 @@ static void check_ends(const struct bridge_options *options, const struct parse 
 		command_usage("%s is for a bridge that sends", seen->sending);
 	if (options->require > options->to_count && options->listen == NULL)
 		command_usage("--require %u of %zu destinations", options->require, options->to_count);
+	if (options->serve)
+		check_pattern(options->ring);
 	if (tls != 0 && tls != 3)
 		command_usage("--tls-cert, --tls-key and --tls-ca come together");
 }

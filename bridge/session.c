@@ -20,10 +20,12 @@
 #include "shared/leave.h"
 #include "shared/log.h"
 
-#define GREETING_MS 10000          /* to connect and to greet, at most */
+#define GREETING_MS 10000          /* to connect and to greet, at most; */
+#define GREETING_LEAST_MS 1000     /* also where --retry is over sooner */
 #define FAREWELL_MS 500            /* for the last record to be heard, at most; */
 #define FAREWELL_FIRST_MS 200      /* where there is another way */
 #define SLICE_MS 100               /* no wait is longer: who must leave sees it then */
+#define SILENT_BEATS 5             /* three are --dead-after; the kernel's verdict takes a little longer */
 #define STOPPED_MS 100             /* to tell of a stopped producer after what it sent, at most */
 #define LOOK_MS 200                /* how often to see whether an unattached ring is there */
 #define QUEUE_BYTES (1u << 20)     /* of the stream, handed to the socket at once */
@@ -141,7 +143,7 @@ static enum step socket_wait(struct session *s, int fd, short events, uint64_t d
 		if (must_leave(s))
 			return leaving(s);
 		if (now >= deadline_ns)
-			return lost(s, "no answer within %d s", GREETING_MS / 1000);
+			return lost(s, "no answer in time");
 		if (poll(&poll_fd, 1, ms_until(deadline_ns, now)) > 0)
 			return ON;
 	}
@@ -683,7 +685,7 @@ static enum step clocks_check(struct session *s)
 	}
 	/* The kernel tells a host that is gone; one that is there and silent was
 	 * stopped, and that is no death. */
-	if (now - s->heard_ns >= 3 * beat_ns(s) && !s->silent_said) {
+	if (now - s->heard_ns >= SILENT_BEATS * beat_ns(s) && !s->silent_said) {
 		s->silent_said = true;
 		log_warning("destination %s: silent for %.0f s, though its host is there: is its bridge stopped?",
 		            s->destination->text, (double)(now - s->heard_ns) / 1e9);
@@ -806,9 +808,22 @@ static enum step carry(struct session *s)
 	}
 }
 
+static uint64_t greeting_deadline(const struct destination *destination)
+{
+	uint64_t now = wait_now_ns();
+	uint64_t least = now + GREETING_LEAST_MS * UINT64_C(1000000);
+	uint64_t most = now + GREETING_MS * UINT64_C(1000000);
+	uint64_t patience = destination->outage_ns +
+	                    (uint64_t)destination->fan->options->retry_ms * 1000000u;
+
+	if (patience < least)
+		return least;
+	return patience < most ? patience : most;
+}
+
 void session_run(struct destination *destination, struct session_report *report)
 {
-	uint64_t deadline = wait_now_ns() + UINT64_C(1000000) * GREETING_MS;
+	uint64_t deadline = greeting_deadline(destination);
 	struct session *s = calloc(1, sizeof *s);
 	enum step step;
 

@@ -137,7 +137,7 @@ def iperf(size, streams):
     system's own."""
     port = free_port()
     return listener_and_sender(f"iperf3 -s -1 -p {port}",
-                               f"iperf3 -c 127.0.0.1 -p {port} -l 1M -n {size} -P {streams}", port)
+                               f"iperf3 -c 127.0.0.1 -p {port} -l 1M -n {size * streams} -P {streams}", port)
 
 
 def certificates(folder):
@@ -159,10 +159,19 @@ def certificates(folder):
 def openssl_bulk(folder, path):
     """The same file through openssl's own client and server, TLS 1.3."""
     port = free_port()
-    files = f"-cert {folder}/cert.pem -key {folder}/key.pem"
-    return listener_and_sender(
-        f"openssl s_server -quiet -naccept 1 -accept {port} -tls1_3 {files} </dev/null >/dev/null",
-        f"openssl s_client -quiet -connect 127.0.0.1:{port} -tls1_3 < {path}", port)
+    server = subprocess.Popen(
+        ["openssl", "s_server", "-quiet", "-naccept", "1", "-accept", str(port), "-tls1_3",
+         "-cert", f"{folder}/cert.pem", "-key", f"{folder}/key.pem"],
+        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_listening(port)
+    started = time.monotonic()
+    with open(path, "rb") as file:
+        check(subprocess.Popen(["openssl", "s_client", "-nocommands", "-connect", f"127.0.0.1:{port}",
+                                "-tls1_3"], stdin=file, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL))
+    server.wait()
+    server.stdin.close()
+    return time.monotonic() - started
 
 
 def part_bridge(bench, path):
