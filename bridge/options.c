@@ -9,6 +9,7 @@
 
 #include "shared/command.h"
 #include "shared/exit.h"
+#include "shared/log.h"
 
 static const char help_text[] =
 "Usage: sluice-bridge [OPTION]... RING --to HOST:PORT [--to HOST:PORT]...\n"
@@ -363,6 +364,23 @@ static const struct command_line command_line = {
 	.options = long_options,
 	.take = option_take,
 };
+
+enum exit_code bridge_tls_open(const struct bridge_options *options, bool server,
+                               struct tls_context **tls)
+{
+	char why[TLS_WHY_MAX];
+	int error;
+
+	*tls = NULL;
+	if (options->tls_cert == NULL)
+		return EXIT_COMPLETE;
+	error = tls_context_open(tls, server, options->tls_cert, options->tls_key, options->tls_ca,
+	                         why, sizeof why);
+	if (error == 0)
+		return EXIT_COMPLETE;
+	log_fatal("%s", why);
+	return error == -EBADMSG || error == -EKEYREJECTED ? EXIT_BAD_DATA : EXIT_SYSTEM;
+}
 
 void bridge_options_parse(struct bridge_options *options, int argc, char **argv)
 {

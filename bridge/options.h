@@ -10,7 +10,9 @@
 #include <sys/types.h>
 
 #include "bridge/address.h"
+#include "bridge/tls.h"
 #include "ring/ring.h"
+#include "shared/exit.h"
 
 struct bridge_options {
 	const char *ring;              /* its name; with --serve a pattern */
@@ -44,6 +46,11 @@ struct bridge_options {
 	uint32_t slots;                /* 0: as many as at the source */
 	mode_t mode;
 };
+
+/* Load the certificate, key and authority of the options; *tls is NULL without
+ * them.  EXIT_COMPLETE, or an exit code, and why was said. */
+enum exit_code bridge_tls_open(const struct bridge_options *options, bool server,
+                               struct tls_context **tls);
 
 /* Parse, or say what is wrong and exit EXIT_USAGE. */
 void bridge_options_parse(struct bridge_options *options, int argc, char **argv);

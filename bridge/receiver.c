@@ -165,7 +165,7 @@ static enum exit_code mirror_create(const struct wire_hello *hello)
 	options.start = hello->start;
 	error = ring_create(&ring, run.name, &options, &shortage, NULL);
 	if (error != 0)
-		return writer_talk_create_failed(run.name, error, &shortage);
+		return writer_talk_create_failed(run.name, error, &shortage, "--slots");
 	ring_is_there(ring);
 	run.peer.acked = hello->start;
 	phase_set(BARRIER);
@@ -833,7 +833,7 @@ static enum exit_code stream_begin(void)
 		return EXIT_COMPLETE;
 	error = name_make(&nobody) ? mirror_take_over(NULL) : -EINVAL;
 	if (error == -EINVAL)
-		return writer_talk_create_failed(run.options->ring, error, NULL);
+		return writer_talk_create_failed(run.options->ring, error, NULL, "");
 	if (error != -EEXIST)
 		return EXIT_COMPLETE;
 	log_fatal("ring \"%s\" is in use by another producer", run.name);
@@ -933,15 +933,12 @@ static enum exit_code listen_open(void)
 static enum exit_code setup(void)
 {
 	const struct bridge_options *options = run.options;
-	char why[TLS_WHY_MAX];
+	enum exit_code code;
 
 	run.guests.listener = -1;
-	if (options->tls_cert != NULL &&
-	    tls_context_open(&run.tls, true, options->tls_cert, options->tls_key, options->tls_ca,
-	                     why, sizeof why) != 0) {
-		log_fatal("%s", why);
-		return EXIT_BAD_DATA;
-	}
+	code = bridge_tls_open(options, true, &run.tls);
+	if (code != EXIT_COMPLETE)
+		return code;
 	run.guests.tls = run.tls;
 	run.guests.dead_after_ms = options->dead_after_ms;
 	run.guests.greeted = on_greeted;

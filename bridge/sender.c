@@ -326,7 +326,6 @@ static enum exit_code setup(void)
 {
 	const struct bridge_options *options = run.options;
 	struct epoll_event event = { .events = EPOLLIN };
-	char why[TLS_WHY_MAX];
 
 	run.destinations = calloc(options->to_count, sizeof run.destinations[0]);
 	run.fan.options = options;
@@ -350,13 +349,7 @@ static enum exit_code setup(void)
 			return EXIT_INTERNAL;
 	}
 	run.count = options->to_count;
-	if (options->tls_cert != NULL &&
-	    tls_context_open(&run.fan.tls, false, options->tls_cert, options->tls_key, options->tls_ca,
-	                     why, sizeof why) != 0) {
-		log_fatal("%s", why);
-		return EXIT_BAD_DATA;
-	}
-	return EXIT_COMPLETE;
+	return bridge_tls_open(options, false, &run.fan.tls);
 }
 
 /* ---- while it runs --------------------------------------------------------------------------- */

@@ -118,7 +118,8 @@ static enum exit_code create(void)
 	if (error == -EINTR && leave_is_requested())
 		return leaving();
 	if (error != 0)
-		return writer_talk_create_failed(run.options.ring, error, &shortage);
+		return writer_talk_create_failed(run.options.ring, error, &shortage,
+		                                 "--slots or --slot-size");
 	if (replaced)
 		log_note("ring \"%s\": replaced a stale segment, whose producer is gone", run.options.ring);
 	return EXIT_COMPLETE;

@@ -58,19 +58,21 @@ void writer_talk_event(const char *ring, const struct ring_event *event, int64_t
 	}
 }
 
-static enum exit_code say_shortage(const char *ring, const struct ring_shortage *shortage)
+static enum exit_code say_shortage(const char *ring, const struct ring_shortage *shortage,
+                                   const char *remedy)
 {
 	char needed[UNITS_TEXT_MAX], there[UNITS_TEXT_MAX];
 
 	units_format_bytes(shortage->needed_bytes, needed);
 	units_format_bytes(shortage->available_bytes, there);
-	log_fatal("cannot create ring \"%s\": %s (needs %s, %s %s; try --slots or --slot-size)",
+	log_fatal("cannot create ring \"%s\": %s (needs %s, %s %s; try %s)",
 	          ring, strerror(ENOSPC), needed,
-	          shortage->memory_cgroup ? "the memory cgroup leaves" : "/dev/shm has", there);
+	          shortage->memory_cgroup ? "the memory cgroup leaves" : "/dev/shm has", there, remedy);
 	return EXIT_SYSTEM;
 }
 
-enum exit_code writer_talk_create_failed(const char *ring, int error, const struct ring_shortage *shortage)
+enum exit_code writer_talk_create_failed(const char *ring, int error,
+                                         const struct ring_shortage *shortage, const char *remedy)
 {
 	if (error == -EEXIST) {
 		log_fatal("ring \"%s\" is in use by another producer", ring);
@@ -82,7 +84,7 @@ enum exit_code writer_talk_create_failed(const char *ring, int error, const stru
 		return EXIT_ABSENT;
 	}
 	if (error == -ENOSPC && shortage->needed_bytes > shortage->available_bytes)
-		return say_shortage(ring, shortage);
+		return say_shortage(ring, shortage, remedy);
 	if (error == -EINVAL) {
 		log_fatal("not a ring name: \"%s\" (1 to %d characters, no '/', no blanks, no leading '.')",
 		          ring, RING_NAME_MAX);

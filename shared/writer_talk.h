@@ -21,8 +21,9 @@ const char *writer_talk_who(const struct ring_process *process, char out[WRITER_
 void writer_talk_event(const char *ring, const struct ring_event *event, int64_t stall_timeout_ms);
 
 /* Say why a ring could not be created (-errno of ring_create), and return the
- * exit code for it. */
-enum exit_code writer_talk_create_failed(const char *ring, int error, const struct ring_shortage *shortage);
+ * exit code for it.  @remedy: the options that make it smaller, in words. */
+enum exit_code writer_talk_create_failed(const char *ring, int error,
+                                         const struct ring_shortage *shortage, const char *remedy);
 
 /* For a progress line: how full the ring is and who is slowest; "" if nobody
  * is behind. */

@@ -163,4 +163,4 @@ refuse_files 4 "sender.key"
 tls=(--tls-cert "$dir/receiver.pem" --tls-key "$dir/input" --tls-ca "$dir/ours.pem")
 refuse_files 4 "$dir/input"
 tls=(--tls-cert "$dir/absent.pem" --tls-key "$dir/sender.key" --tls-ca "$dir/ours.pem")
-refuse_files 4 "\"$dir/absent.pem\": No such file or directory"
+refuse_files 5 "\"$dir/absent.pem\": No such file or directory"
