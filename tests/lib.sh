@@ -368,11 +368,15 @@ helper() {
 		$(pkg-config --libs libcbor libxxhash gmp) -lm -o "$helper"
 }
 
-helper_flags() {
+sanitizer_flags() {
 	case $VARIANT in
 	asan) echo -fsanitize=address,undefined ;;
 	tsan) echo -fsanitize=thread ;;
 	esac
+}
+
+helper_flags() {
+	sanitizer_flags
 	pkg-config --cflags libcbor libxxhash gmp
 }
 

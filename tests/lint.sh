@@ -5,7 +5,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 2
 
 failed=0
-sources=$(find ring shared producer consumer bridge tests/unit tests/bench tests/fuzz -maxdepth 1 -name "*.c" | sort)
+sources=$(find ring shared producer consumer bridge examples tests/unit tests/bench tests/fuzz -maxdepth 1 -name "*.c" | sort)
 products=$(grep -v '^tests/' <<<"$sources")
 flags=(-std=gnu17 -D_GNU_SOURCE -I.)
 if [ -f build/deps.mk ]; then
