@@ -20,6 +20,7 @@ class Bench:
         self.bridge = os.path.join(binaries, "sluice-bridge")
         self.producer = os.path.join(binaries, "sluice-producer")
         self.consumer = os.path.join(binaries, "sluice-consumer")
+        self.bare = os.path.join(binaries, "bench", "bare")
         self.fan_out = os.path.join(binaries, "bench", "fan_out")
         self.rounds = 1 if smoke else 3
         self.events = 200 if smoke else 20000
@@ -140,6 +141,14 @@ def iperf(size, streams):
                                f"iperf3 -c 127.0.0.1 -p {port} -l 1M -n {size * streams} -P {streams}", port)
 
 
+def bare(bench, path, digest):
+    """The same processes with nothing checked but what TCP checks; with digest, hashing
+    what Sluice hashes."""
+    started = time.monotonic()
+    check(subprocess.Popen([bench.bare, "carry", path, "8", str(512 << 10), str(digest)]))
+    return time.monotonic() - started
+
+
 def certificates(folder):
     """An authority and one certificate for both ends; their options."""
     script = (
@@ -183,6 +192,8 @@ def part_bridge(bench, path):
             print(f"({name} is not installed)")
     one = [("iperf3, no file", lambda: iperf(size, 1))] if have["iperf3"] else []
     one.append(("sluice, 1 destination", lambda: carry(bench, path, 1)))
+    one.append(("bare, 4 processes", lambda: bare(bench, path, 0)))
+    one.append(("bare, each hashes", lambda: bare(bench, path, 1)))
     if have["socat"]:
         one.append(("socat -b1M", lambda: socat(path)))
     if have["nc"]:
