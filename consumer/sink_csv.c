@@ -78,14 +78,19 @@ static inline bool is_special(const struct csv_state *state, uint8_t byte)
 	       (byte == (uint8_t)state->quote && state->quote != '\0');
 }
 
-static bool needs_quotes(const struct csv_state *state, const uint8_t *bytes, size_t length)
+static bool has_special(const struct csv_state *state, const uint8_t *bytes, size_t length)
 {
-	if (state->fields == 1 && length >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 && state->quote != '\0')
-		return true;
 	for (size_t i = 0; i < length; i++)
 		if (is_special(state, bytes[i]))
 			return true;
 	return false;
+}
+
+static bool needs_quotes(const struct csv_state *state, const uint8_t *bytes, size_t length)
+{
+	if (state->fields == 1 && length >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0)
+		return true;
+	return has_special(state, bytes, length);
 }
 
 /* Copy, with two quotes for each. */
@@ -159,7 +164,7 @@ static const char *write_chunk(struct csv_state *state, const uint8_t *bytes, si
 		write_quoted(state, bytes, length);
 		return NULL;
 	}
-	if (needs_quotes(state, bytes, length))
+	if (has_special(state, bytes, length))
 		return no_quote;
 	write_plain(state, bytes, length);
 	return NULL;

@@ -27,12 +27,12 @@
 #include "shared/utf8.h"
 
 #define PAGE 4096u
-#define BUFFER_SIZE (512u << 10)       /* half of it is read at a time */
-#define EVENTS 256
-#define HELD_SIZE (256u << 10)         /* a longer row is not held back */
 #define PIECE_MAX (RING_MIN_SLOT_SIZE / 2)    /* what fits half a slot of any ring */
+#define BUFFER_SIZE (16 * PIECE_MAX)   /* half of it is read at a time */
+#define EVENTS 256
+#define HELD_SIZE (8 * PIECE_MAX)      /* a longer row is not held back */
+#define STRING_MAX (PIECE_MAX / 2)     /* a longer string is cut into chunks */
 #define TOKEN_ROOM 256u                /* room that a token needs besides its bytes */
-#define STRING_MAX (16u << 10)         /* a longer string is cut into chunks */
 
 enum row_state {
 	ROW_NONE,

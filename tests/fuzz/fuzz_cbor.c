@@ -8,13 +8,14 @@
  * depend on where frames are cut.
  */
 // needs: consumer/diag_text.c consumer/json_keys.c consumer/json_number.c consumer/json_quick.c
-// needs: consumer/text_out.c
+// needs: consumer/text_out.c consumer/sink_csv.c
 // needs: consumer/sink_diag.c consumer/sink_fault.c consumer/sink_json.c consumer/sink_raw.c
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "shared/cbor_walk.h"
+#include "shared/columns.h"
 #include "shared/header.h"
 #include "tests/fuzz/cbor_check.h"
 #include "tests/unit/output_mock.h"
@@ -271,7 +272,7 @@ static void check_sink(const struct sink *sink, const uint8_t *bytes, size_t len
 	enum exit_code code = sink_message(sink, bytes, length, NULL, 1, &whole);
 
 	MUST(sink_message(sink, bytes, length, cuts, every, &cut) == code);
-	if (sink != &sink_raw)
+	if (sink != &sink_raw && sink != &sink_csv)
 		MUST((code == EXIT_COMPLETE) == (verdict == VERDICT_GOOD));
 	if (code == EXIT_COMPLETE) {
 		MUST(whole.length == cut.length &&
@@ -282,6 +283,22 @@ static void check_sink(const struct sink *sink, const uint8_t *bytes, size_t len
 	MUST(whole.length <= 40 * length + 64);
 	output_mock_clear(&whole);
 	output_mock_clear(&cut);
+}
+
+/* If it were a table's: there are as many names as it says. */
+static void check_columns(struct message_header *header)
+{
+	struct columns columns;
+	size_t at = 0, text_length;
+	uint64_t count = 0;
+
+	header->has_type = true;
+	strcpy(header->type, "csv");
+	if (columns_find(header, &columns) != 0)
+		return;
+	for (const uint8_t *name; (name = columns_next(&columns, &at, &text_length)) != NULL; count++)
+		MUST(text_is_good(name, text_length));
+	MUST(count == columns.count && (count > 0) == (columns.names != NULL));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
@@ -310,10 +327,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	check_sink(&sink_json, bytes, length, cuts, step, expected);
 	check_sink(&sink_diag, bytes, length, cuts, step, expected);
 	check_sink(&sink_raw, bytes, length, cuts, step, expected);
+	check_sink(&sink_csv, bytes, length, cuts, step, expected);
 
-	if (header_decode(bytes, length, &header) == 0)
+	if (header_decode(bytes, length, &header) == 0) {
 		MUST(expected == VERDICT_GOOD && memchr(header.name, 0, sizeof(header.name)) &&
 		     memchr(header.type, 0, sizeof(header.type)));
+		check_columns(&header);
+	}
 	free(cuts);
 	return 0;
 }
