@@ -39,7 +39,7 @@ size_t npy_prefix_parse(const uint8_t *bytes, size_t there, unsigned *major, uin
 	if (prefix == NPY_PREFIX_MAX)
 		*length |= (uint32_t)bytes[10] << 16 | (uint32_t)bytes[11] << 24;
 	if (*length > NPY_HEADER_MAX) {
-		*fault = "a header of more than 1 MiB";
+		*fault = "a header of more than 256 KiB";
 		return 0;
 	}
 	return prefix;

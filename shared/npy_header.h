@@ -17,7 +17,7 @@
 
 #define NPY_MAGIC_SIZE 8u              /* magic and version */
 #define NPY_PREFIX_MAX 12u             /* and the header's length */
-#define NPY_HEADER_MAX (1u << 20)      /* bytes of a header's text that are accepted */
+#define NPY_HEADER_MAX (256u << 10)    /* bytes of a header's text that are accepted */
 #define NPY_DIMENSIONS_MAX 64u
 
 enum npy_kind {

@@ -78,7 +78,7 @@ static void try_body(const uint8_t *bytes, size_t length, unsigned tokens)
 	if (code == EXIT_COMPLETE) {
 		static struct stream_writer stream;
 
-		/* A header of more than 1 MiB is none that we read; these are short. */
+		/* A header of more than 256 KiB is none that we read; these are short. */
 		MUST(kept_run(&source_npy, &stream, (uint8_t *)file.bytes, file.length, 7) == EXIT_COMPLETE);
 		kept_release(&stream);
 	}

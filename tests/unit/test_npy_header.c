@@ -261,7 +261,7 @@ START_TEST(a_prefix_tells_version_and_length)
 	ck_assert_uint_eq(npy_prefix_parse((const uint8_t *)"\x93NUMPY\3\0\x76\1\2\0", 12, &major, &length, &fault), 12);
 	ck_assert(major == 3 && length == 131446);
 	ck_assert_uint_eq(npy_prefix_parse((const uint8_t *)"\x93NUMPY\2\0\xff\xff\xff\xff", 12, &major, &length, &fault), 0);
-	ck_assert_str_eq(fault, "a header of more than 1 MiB");
+	ck_assert_str_eq(fault, "a header of more than 256 KiB");
 	ck_assert_uint_eq(npy_prefix_parse((const uint8_t *)"\x93NUMPY\4\0\x76\1\0\0", 12, &major, &length, &fault), 0);
 	ck_assert_uint_eq(npy_prefix_parse((const uint8_t *)"\x93NUMPY\1\1\x76\1", 10, &major, &length, &fault), 0);
 	ck_assert_str_eq(fault, "a format version other than 1.0, 2.0 and 3.0");
