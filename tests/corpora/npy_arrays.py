@@ -40,7 +40,7 @@ def load(data):
 
 
 def from_cbor(item):
-    """docs/protocol.md, 3.3, by way of cbor2."""
+    """docs/protocol.md, 3.4, by way of cbor2."""
     if isinstance(item, dict):
         dtype = item["dtype"]
         dtype = numpy.lib.format.descr_to_dtype(ast.literal_eval(dtype) if dtype[0] in "[(" else dtype)
