@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 
 import cbor2
 
@@ -30,22 +31,25 @@ class Run:
         path = os.path.join(DIR, ring)
         with open(path, "wb") as file:
             file.write(data)
+        said = tempfile.TemporaryFile()         # it may say much, while nobody listens
         consumer = subprocess.Popen(
             [f"{BIN}/sluice-consumer", "--format", sink, ring],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         producer = subprocess.Popen(
             [f"{BIN}/sluice-producer", "--format", source, *options, ring, path],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said)
         try:
             self.out, consumer_said = consumer.communicate(timeout=DEADLINE)
-            producer_said = producer.communicate(timeout=DEADLINE)[1]
+            producer.wait(timeout=DEADLINE)
         finally:
             for process in producer, consumer:
                 if process.poll() is None:
                     process.kill()
                     process.wait()
         self.exits = producer.returncode, consumer.returncode
-        self.said = (producer_said + consumer_said).decode(errors="replace")
+        said.seek(0)
+        self.said = (said.read() + consumer_said).decode(errors="replace")
+        said.close()
         os.unlink(path)
         if os.path.exists(f"/dev/shm/sluice.{ring}"):
             os.unlink(f"/dev/shm/sluice.{ring}")
