@@ -245,9 +245,11 @@ def fan_once(bench, count):
 
 
 def part_fan_out(bench):
-    print(f"\n## an event of 4 KB with 50 header entries, to N destinations: CPU ns for each event")
-    print("   N   encoded for each (and sent)     published once (and sent by the bridge)   ratio"
-          "   all in all")
+    print("\n## an event of 4 KB with 50 header entries, to N destinations: CPU ns for each event")
+    print("each: a publisher that encodes for each destination, and sends to it")
+    print("once: a publisher that encodes into the ring; the bridge sends")
+    print(f"{'N':>4}{'each, encoding':>16}{'with sending':>14}{'once':>8}{'the bridge':>12}"
+          "   ratio of: encoding   publishers   all CPU")
     for count in bench.fans:
         each, once = [], []
         for _ in range(bench.rounds):
@@ -255,7 +257,6 @@ def part_fan_out(bench):
             once.append(fan_once(bench, count))
         total, encoding = (statistics.median(column) for column in zip(*each))
         publishing, sending = (statistics.median(column) for column in zip(*once))
-        print(f"{count:4d}   {encoding:8.0f} ({total:8.0f})           {publishing:8.0f} ({sending:8.0f})"
-              f"                        x{encoding / publishing:.1f}"
-              f"   x{total / (publishing + sending):.2f}")
-
+        print(f"{count:4d}{encoding:16.0f}{total:14.0f}{publishing:8.0f}{sending:12.0f}"
+              f"{'':12}{encoding / publishing:8.1f}{total / publishing:13.1f}"
+              f"{total / (publishing + sending):10.2f}")
