@@ -84,7 +84,7 @@ static int readings_send(struct ring_writer *ring, struct stream_writer *stream,
 	int error = ring_writer_wait_readers(ring, 1, 30000, NULL);
 
 	for (uint64_t i = 0; error == 0 && i < count; i++) {
-		struct reading reading;
+		struct reading reading = { .count = 0 };
 
 		reading_make(&reading, i);
 		error = reading_send(stream, &reading);

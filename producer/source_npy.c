@@ -117,7 +117,7 @@ static enum exit_code preamble_take(struct conversion *conversion, bool *over)
 {
 	enum exit_code code;
 	const char *fault;
-	unsigned major;
+	unsigned major = 0;
 	char *text;
 	size_t at;
 	ssize_t got;
