@@ -147,11 +147,13 @@ static bool take_size(struct cursor *cursor, uint64_t *size)
 	first = cursor->at;
 	*size = 0;
 	for (; cursor->at < cursor->end && *cursor->at >= '0' && *cursor->at <= '9'; cursor->at++) {
-		if (*size > (SIZE_LIMIT - 9) / 10) {
+		unsigned digit = (unsigned)(*cursor->at - '0');
+
+		if (*size > (SIZE_LIMIT - digit) / 10) {
 			refuse(cursor, "a dimension that is too large");
 			return false;
 		}
-		*size = *size * 10 + (uint64_t)(*cursor->at - '0');
+		*size = *size * 10 + digit;
 	}
 	if (cursor->at == first || (*first == '0' && cursor->at - first > 1)) {
 		cursor->at = first;
@@ -466,8 +468,11 @@ bool npy_header_measure(struct npy_header *header)
 	bool empty = false;
 
 	header->elements = 1;
-	for (uint32_t i = 0; i < header->dimensions; i++)
+	for (uint32_t i = 0; i < header->dimensions; i++) {
+		if (header->shape[i] > SIZE_LIMIT)
+			return false;
 		empty = empty || header->shape[i] == 0;
+	}
 	for (uint32_t i = 0; i < header->dimensions && !empty; i++)
 		if (__builtin_mul_overflow(header->elements, header->shape[i], &header->elements) ||
 		    header->elements > SIZE_LIMIT)

@@ -69,8 +69,8 @@ const char *npy_header_parse(const char *text, size_t length, struct npy_header 
  * item_size, descr.  Returns NULL, or what is wrong. */
 const char *npy_descr_parse(const char *text, size_t length, struct npy_header *header);
 
-/* Fill elements and data_size from shape and item_size.  Returns false if they
- * do not fit 63 bits. */
+/* Fill elements and data_size from shape and item_size.  Returns false if these,
+ * or a dimension, do not fit 63 bits. */
 bool npy_header_measure(struct npy_header *header);
 
 /* The type of a plain number: "<f8".  Returns its length. */

@@ -82,6 +82,9 @@ START_TEST(shapes_are_tuples_of_any_length)
 	ck_assert_uint_eq(header.elements, 0);
 	must_take(with_shape("(9000000000000000000, 9000000000000000000, 0)"));
 	ck_assert_uint_eq(header.data_size, 0);
+	must_take(with_shape("(9223372036854775807, 0)"));
+	ck_assert_uint_eq(header.shape[0], INT64_MAX);
+	ck_assert_ptr_nonnull(parse(with_shape("(9223372036854775808, 0)"), strlen(with_shape("(9223372036854775808, 0)"))));
 	must_take(with_shape("( 7 , 1 )"));
 	ck_assert_uint_eq(header.elements, 7);
 	for (unsigned i = 0; i < 64; i++)

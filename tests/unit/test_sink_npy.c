@@ -98,6 +98,7 @@ START_TEST(what_is_no_array_is_refused)
 		{ "d828 82 81 03 83 01 02 03", "holds elements of a kind that NumPy has not" },
 		{ "d828 82 81 03 d840 63 \"abc\"", "is not a typed array" },
 		{ "d828 82 82 1bffffffffffffffff 02 d840 40", "has a shape that is too large" },
+		{ "d828 82 82 1b8000000000000000 00 d840 40", "has a shape that is too large" },
 		{ "d828 82 81 03 d840 44 00000000", "has more data than its shape says" },
 		{ "d828 82 81 03 d840 42 0000", "has less data than its shape says" },
 		{ "d828 82 81 03 d840 5f 42 0000 42 0000 ff", "has more data than its shape says" },
