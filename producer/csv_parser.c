@@ -341,10 +341,13 @@ static char *quoted_begin(struct csv_parser *parser, char *at, struct csv_event 
 	parser->state = IN_QUOTED;
 	/* Most are short, and end at the first quote. */
 	stop = quoted_skip(parser, start, &ascii);
-	if (*stop != parser->quote || stop[1] != parser->delimiter ||
-	    !is_plain_text(start, (size_t)(stop - start), ascii))
-		return quoted_continue(parser, start, event);
-	return field_end(parser, stop + 2, start, (size_t)(stop - start), event);
+	if (*stop == parser->quote && is_plain_text(start, (size_t)(stop - start), ascii)) {
+		if (stop[1] == parser->delimiter)
+			return field_end(parser, stop + 2, start, (size_t)(stop - start), event);
+		if (stop[1] == '\n' || stop[1] == '\r')
+			return row_end(parser, stop + 1, start, (size_t)(stop - start), event);
+	}
+	return quoted_continue(parser, start, event);
 }
 
 static inline char *field_take(struct csv_parser *parser, char *at, struct csv_event **event)
@@ -367,7 +370,7 @@ static inline char *field_take(struct csv_parser *parser, char *at, struct csv_e
 	if (is_plain_text(at, length, ascii)) {
 		if (*stop == parser->delimiter)
 			return field_end(parser, stop + 1, at, length, event);
-		if (*stop == '\n')
+		if (*stop == '\n' || *stop == '\r')
 			return row_end(parser, stop, at, length, event);
 	}
 	parser->state = IN_PLAIN;

@@ -149,6 +149,15 @@ static inline int room_ensure(struct conversion *conversion, size_t least)
 	return room_take(conversion, least);
 }
 
+static inline int byte_put(struct conversion *conversion, enum cbor_byte byte)
+{
+	int error = room_ensure(conversion, 1);
+
+	if (error == 0)
+		*conversion->out++ = (uint8_t)byte;
+	return error;
+}
+
 /* ---- the message ---------------------------------------------------------- */
 
 static int message_begin(struct conversion *conversion)
@@ -211,10 +220,9 @@ static int row_end(struct conversion *conversion)
 	int error = 0;
 
 	if (conversion->row_has_end) {
-		error = room_ensure(conversion, 1);
+		error = byte_put(conversion, CBOR_BYTE_BREAK);
 		if (error != 0)
 			return error;
-		*conversion->out++ = CBOR_BYTE_BREAK;
 		conversion->row_has_end = false;
 	}
 	conversion->row_state = ROW_NONE;
@@ -238,27 +246,21 @@ static int text_put_long(struct conversion *conversion, const struct csv_event *
 {
 	const char *bytes = event->bytes;
 	size_t left = event->length;
-	int error = room_ensure(conversion, TOKEN_ROOM);
+	int error = event->first ? byte_put(conversion, CBOR_BYTE_TEXT_OPEN) : 0;
 
-	if (error == 0 && event->first)
-		*conversion->out++ = CBOR_BYTE_TEXT_OPEN;
 	while (error == 0 && left > 0) {
 		size_t piece = left <= STRING_MAX ? left : utf8_cut((const uint8_t *)bytes, STRING_MAX);
 
 		error = room_ensure(conversion, piece + TOKEN_ROOM);
 		if (error != 0)
-			break;
+			return error;
 		conversion->out = cbor_put_head(conversion->out, CBOR_BYTE_TEXT, piece);
 		memcpy(conversion->out, bytes, piece);
 		conversion->out += piece;
 		bytes += piece;
 		left -= piece;
 	}
-	if (error == 0 && event->last)
-		error = room_ensure(conversion, 1);
-	if (error == 0 && event->last)
-		*conversion->out++ = CBOR_BYTE_BREAK;
-	return error;
+	return error == 0 && event->last ? byte_put(conversion, CBOR_BYTE_BREAK) : error;
 }
 
 static inline int text_put(struct conversion *conversion, const struct csv_event *event)
