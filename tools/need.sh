@@ -12,7 +12,7 @@ packages_of() {
 	lint) echo clang clang-tidy cppcheck shellcheck libclang-rt-14-dev ;;
 	fuzz) echo clang libclang-rt-14-dev libjansson-dev ;;
 	demo) echo ieee-data xxd ;;
-	bench) echo pv mbuffer python3 iperf3 socat netcat-openbsd openssl ;;
+	bench) echo pv mbuffer python3 iperf3 socat netcat-openbsd openssl miller ;;
 	*) echo "need.sh: no group $1" >&2; exit 2 ;;
 	esac
 }
