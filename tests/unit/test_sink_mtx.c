@@ -56,9 +56,11 @@ START_TEST(comments_come_back)
 
 	must_give(HEAD(MATRIX, COORDINATE, REAL, GENERAL) " 68\"comments\" 83 64\" one\" 60 42 20e9" EMPTY, file);
 	must_give(HEAD(MATRIX, COORDINATE, REAL, GENERAL) " 68\"comments\" 9f 64\" one\" 60 42 20e9 ff" EMPTY, file);
-	must_give(HEAD(MATRIX, COORDINATE, REAL, GENERAL) " 68\"comments\" 9f 7f 62\" o\" 62\"ne\" ff 7f ff 5f 4120 41e9 ff ff" EMPTY, file);
+	must_give(HEAD(MATRIX, COORDINATE, REAL, GENERAL) " 68\"comments\" 9f 7f 62\" o\" 62\"ne\" ff 7f ff 5f 4120 41e9 ff ff"
+	          EMPTY, file);
 	must_give(HEAD(MATRIX, COORDINATE, REAL, GENERAL) " 68\"comments\" 83 7f 62\" o\" 62\"ne\" ff 60 5f 4220e9 ff" EMPTY, file);
-	must_refuse(HEAD(MATRIX, COORDINATE, REAL, GENERAL) " 68\"comments\" 81 62 610a" EMPTY, "a comment of more than one line");
+	must_refuse(HEAD(MATRIX, COORDINATE, REAL, GENERAL) " 68\"comments\" 81 62 610a" EMPTY,
+	            "a comment of more than one line");
 	must_refuse(HEAD(MATRIX, COORDINATE, REAL, GENERAL) " 68\"comments\" 81 01" EMPTY, "a comment that is no string");
 	must_refuse(HEAD(MATRIX, COORDINATE, REAL, GENERAL) " 68\"comments\" 01" EMPTY, "comments that are no array");
 }
@@ -80,14 +82,17 @@ START_TEST(what_is_no_matrix_is_refused)
 		{ HEAD(MATRIX, ARRAY, REAL, GENERAL) REST("80", "82 01 20", "81 01"), "a shape that is no list of integers" },
 		{ HEAD(MATRIX, ARRAY, REAL, SYMMETRIC) REST("80", "82 01 02", "81 01"), "not square" },
 		{ HEAD(MATRIX, ARRAY, REAL, GENERAL) REST("80", "82 1b8000000000000000 02", "81 01"), "more than 2^64 entries" },
-		{ HEAD(MATRIX, ARRAY, REAL, GENERAL) REST("80", "82 01 01", "82 01 01"), "another number of entries than its shape says" },
+		{ HEAD(MATRIX, ARRAY, REAL, GENERAL) REST("80", "82 01 01", "82 01 01"),
+		  "another number of entries than its shape says" },
 		{ HEAD(MATRIX, ARRAY, REAL, GENERAL) REST("80", "82 01 01", "9f 01 ff"), "data without a number of entries" },
 		{ HEAD(MATRIX, ARRAY, REAL, GENERAL) REST("80", "82 01 01", "81 61\"x\""), "a value that is no number" },
 		{ HEAD(MATRIX, ARRAY, REAL, GENERAL) REST("80", "82 01 01", "81 c26161"), "a value that is no number" },
 		{ HEAD(MATRIX, ARRAY, INTEGER, GENERAL) REST("80", "82 01 01", "81 f93c00"), "a value that is no integer" },
 		{ HEAD(MATRIX, ARRAY, INTEGER, GENERAL) REST("80", "82 01 01", "81 c482 00 01"), "a value that is no integer" },
-		{ HEAD(MATRIX, COORDINATE, REAL, GENERAL) REST("80", "82 01 01", "81 83 02 01 01"), "an index outside of the matrix" },
-		{ HEAD(MATRIX, COORDINATE, REAL, GENERAL) REST("80", "82 01 01", "81 83 01 00 01"), "an index outside of the matrix" },
+		{ HEAD(MATRIX, COORDINATE, REAL, GENERAL) REST("80", "82 01 01", "81 83 02 01 01"),
+		  "an index outside of the matrix" },
+		{ HEAD(MATRIX, COORDINATE, REAL, GENERAL) REST("80", "82 01 01", "81 83 01 00 01"),
+		  "an index outside of the matrix" },
 		{ HEAD(MATRIX, COORDINATE, REAL, GENERAL) REST("80", "82 01 01", "81 82 01 01"), "an entry of another kind" },
 		{ HEAD(MATRIX, COORDINATE, REAL, GENERAL) REST("80", "82 01 01", "81 01"), "an entry of another kind" },
 		{ HEAD(MATRIX, COORDINATE, REAL, GENERAL) REST("80", "82 01 01", "80 01"), "something after it" },

@@ -253,11 +253,13 @@ START_TEST(other_arrays_become_maps)
 	add_data(4);
 	ck_assert_int_eq(run(SIZE_MAX, true), EXIT_COMPLETE);
 	/* Formats 1.0 and 2.0 are Latin-1, CBOR's texts are UTF-8. */
-	ck_assert_mem_eq(got.body, "\xa4\x65" "dtype\x6f[('\xc3\xa9', '<i4')]\x65" "shape\x80\x65order\x61" "C\x64" "data\x44", 45);
+	ck_assert_mem_eq(got.body, "\xa4\x65" "dtype\x6f[('\xc3\xa9', '<i4')]\x65"
+	                 "shape\x80\x65order\x61" "C\x64" "data\x44", 45);
 	clear();
 	add_header(3, "{'descr': [('\xc3\xa9', '<i4')], 'fortran_order': False, 'shape': (0, 7), }\n");
 	ck_assert_int_eq(run(SIZE_MAX, true), EXIT_COMPLETE);
-	ck_assert_mem_eq(got.body, "\xa4\x65" "dtype\x6f[('\xc3\xa9', '<i4')]\x65" "shape\x82\x00\x07\x65order\x61" "C\x64" "data\x40", 47);
+	ck_assert_mem_eq(got.body, "\xa4\x65" "dtype\x6f[('\xc3\xa9', '<i4')]\x65"
+	                 "shape\x82\x00\x07\x65order\x61" "C\x64" "data\x40", 47);
 	/* What RFC 8746 has no word for. */
 	clear();
 	add_header(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (0,), }\n");
