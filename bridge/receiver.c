@@ -14,10 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bridge/guests.h"
 #include "bridge/inbox.h"
+#include "bridge/listener.h"
 #include "bridge/outbox.h"
 #include "bridge/tls.h"
 #include "ring/testpoint.h"
@@ -883,52 +883,7 @@ static void streams_serve(void)
 	}
 }
 
-/* ---- listening -------------------------------------------------------------------------------------------------- */
-
-static bool is_allowed(const struct address_list *list)
-{
-	for (size_t i = 0; i < list->count; i++)
-		if (!address_is_loopback(&list->entries[i]))
-			return run.tls != NULL || run.options->insecure;
-	return true;
-}
-
-static enum exit_code listen_open(void)
-{
-	const struct bridge_options *options = run.options;
-	struct address_socket bound;
-	struct address_list list;
-	char why[ADDRESS_WHY_MAX], text[ADDRESS_TEXT_MAX + 1];
-	int fd = -EADDRNOTAVAIL;
-
-	if (address_resolve(&options->listen_address, true, &list, why, sizeof why) != 0) {
-		log_fatal("%s", why);
-		return EXIT_ABSENT;
-	}
-	if (!is_allowed(&list)) {
-		log_fatal("--listen %s lets other hosts in: use TLS (--tls-cert and the like), or --insecure",
-		          options->listen);
-		return EXIT_USAGE;
-	}
-	for (size_t i = 0; i < list.count && fd < 0; i++)
-		fd = address_listen(&list.entries[i], false, GUESTS_MOST, &bound);
-	if (fd < 0) {
-		log_fatal("cannot listen on %s: %s", options->listen, strerror(-fd));
-		return fd == -EADDRINUSE ? EXIT_ABSENT : EXIT_SYSTEM;
-	}
-	run.guests.listener = fd;
-	address_format(&bound, text);
-	printf("%s\n", text);
-	if (fflush(stdout) != 0)
-		log_warning("cannot write to standard output: %s", strerror(errno));
-	if (options->ready_fd < 0)
-		return EXIT_COMPLETE;
-	strcat(text, "\n");
-	if (write(options->ready_fd, text, strlen(text)) == (ssize_t)strlen(text))
-		return EXIT_COMPLETE;
-	log_fatal("cannot write to --ready-fd %d: %s", options->ready_fd, strerror(errno));
-	return EXIT_SYSTEM;
-}
+/* ---- the receiving end -------------------------------------------------------------------------------------------------- */
 
 static enum exit_code setup(void)
 {
@@ -942,7 +897,7 @@ static enum exit_code setup(void)
 	run.guests.tls = run.tls;
 	run.guests.dead_after_ms = options->dead_after_ms;
 	run.guests.greeted = on_greeted;
-	return listen_open();
+	return listener_open(options, run.tls != NULL, &run.guests.listener);
 }
 
 enum exit_code receiver_run(const struct bridge_options *options)
