@@ -60,7 +60,7 @@ void destination_reader_options(struct destination *destination, struct ring_rea
 		.observer = on_event,
 		.observer_context = destination,
 		.key = key_of(destination),
-		.linger_ms = (uint32_t)(wanted->retry_ms < UINT32_MAX ? wanted->retry_ms : UINT32_MAX),
+		.linger_ms = (uint32_t)wanted->retry_ms,
 	};
 }
 

@@ -34,7 +34,7 @@ struct guests {
 	struct guest places[GUESTS_MOST];
 	/*
 	 * A greeting is complete: take the guest's transport, setting it to
-	 * NULL, or leave it and return false; guest_refuse says why.
+	 * NULL, or refuse it with guest_refuse.
 	 */
 	void (*greeted)(void *context, struct guest *guest, const struct wire_greeting *greeting);
 	void *context;

@@ -59,7 +59,7 @@ static struct ring_writer_options ring_options(struct mirror *mirror)
 		.stall_timeout_ms = wanted->stall_timeout_ms,
 		.observer = on_event,
 		.observer_context = mirror,
-		.takeover_ms = (uint32_t)(wanted->retry_ms < UINT32_MAX ? wanted->retry_ms : UINT32_MAX),
+		.takeover_ms = (uint32_t)wanted->retry_ms,
 	};
 
 	return options;

@@ -199,13 +199,13 @@ static unsigned parse_require(const char *value)
 	return (unsigned)command_number("require", value, 1, RING_MAX_READERS);
 }
 
-/* 0 has no sense of its own here. */
+/* 0 has no sense of its own here; the most is what the ring can note. */
 static int64_t positive_time(const char *option, const char *value)
 {
 	int64_t ms = command_time_ms(option, value);
 
-	if (ms == 0)
-		command_usage("--%s takes a time longer than 0", option);
+	if (ms == 0 || ms > INT32_MAX)
+		command_usage("--%s takes a time longer than 0 and shorter than 25 days", option);
 	return ms;
 }
 

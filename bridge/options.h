@@ -18,7 +18,7 @@ struct bridge_options {
 	const char *ring;              /* its name; with --serve a pattern */
 
 	/* Both ends. */
-	int64_t retry_ms;              /* how long a connection may be away */
+	int64_t retry_ms;              /* how long a connection may be away; fits 31 bits */
 	int64_t dead_after_ms;         /* a peer that is not heard of is gone */
 	int64_t stall_timeout_ms;      /* 0: never */
 	const char *tls_cert, *tls_key, *tls_ca;
