@@ -2,7 +2,8 @@
 """The benchmarks of arrays and matrices: formats_arrays.py BINDIR [PART]...
 
 Side by side in each round with numpy and scipy, where they are, and with the
-same bytes as raw.  Inputs are in the page cache, outputs go to /dev/null.
+same bytes as raw.  Inputs are in the page cache, outputs go to /dev/null.  CPU
+is that of all processes together: it tells more where others run, too.
 """
 import json
 import os
@@ -34,19 +35,22 @@ class Bench:
 
 
 def check(process):
-    if process.wait() != 0:
+    """Wait for a process; its CPU seconds."""
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
         raise SystemExit(f"bench: {process.args} exited {process.returncode}")
+    return usage.ru_utime + usage.ru_stime
 
 
 def pass_on(bench, source, sink, path):
-    """One file through a ring; seconds from the producer's start to its exit."""
+    """One file through a ring: seconds from the producer's start to its exit, and of CPU."""
     ring = bench.ring()
     consumer = subprocess.Popen([bench.consumer, "-f", sink, "-o", "/dev/null", ring])
     started = time.monotonic()
-    check(subprocess.Popen([bench.producer, "-f", source, ring, path]))
+    cpu = check(subprocess.Popen([bench.producer, "-f", source, ring, path]))
     took = time.monotonic() - started
-    check(consumer)
-    return took
+    return took, cpu + check(consumer)
 
 
 def python_with(module):
@@ -58,10 +62,11 @@ def python_with(module):
 
 
 def python(interpreter, script, *arguments):
-    """The script's own measure, without the interpreter's start: seconds."""
+    """The script's seconds and CPU seconds, without the interpreter's start."""
     program = f"import sys, time\n{script}"
-    return float(subprocess.run([interpreter, "-c", program, *arguments], check=True,
-                                stdout=subprocess.PIPE, text=True).stdout)
+    output = subprocess.run([interpreter, "-c", program, *arguments], check=True,
+                            stdout=subprocess.PIPE, text=True).stdout
+    return tuple(float(word) for word in output.split())
 
 
 def table(title, contestants, size, rounds):
@@ -73,11 +78,12 @@ def table(title, contestants, size, rounds):
         for name, action in contestants:
             times[name].append(action())
     first = times[contestants[0][0]]
-    print(f"{'':<44}{'MB/s':>8}{'min':>8}{'max':>8}   ratio to the first, by rounds")
+    print(f"{'':<36}{'MB/s':>7}{'min':>7}{'max':>7}{'MB per CPU s':>14}   ratio to the first, by rounds")
     for name, _ in contestants:
-        rates = sorted(size / took / 1e6 for took in times[name])
-        ratios = sorted(a / b for a, b in zip(first, times[name]))
-        print(f"{name:<44}{statistics.median(rates):8.0f}{rates[0]:8.0f}{rates[-1]:8.0f}"
+        rates = sorted(size / took / 1e6 for took, _ in times[name])
+        cpu = statistics.median(cpu for _, cpu in times[name])
+        ratios = sorted(a / b for (a, _), (b, _) in zip(first, times[name]))
+        print(f"{name:<36}{statistics.median(rates):7.0f}{rates[0]:7.0f}{rates[-1]:7.0f}{size / cpu / 1e6:14.0f}"
               f"   x{statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})")
 
 
@@ -106,32 +112,32 @@ def write_matrix(path, entries):
 
 NUMPY_COPY = """
 import numpy
-start = time.monotonic()
+start, cpu = time.monotonic(), time.process_time()
 with open('/dev/null', 'wb') as null:
     numpy.save(null, numpy.load(sys.argv[1]))
-print(time.monotonic() - start)
+print(time.monotonic() - start, time.process_time() - cpu)
 """
 
 NUMPY_JSON = """
 import json, numpy
-start = time.monotonic()
+start, cpu = time.monotonic(), time.process_time()
 with open('/dev/null', 'w') as null:
     json.dump(numpy.load(sys.argv[1]).tolist(), null)
-print(time.monotonic() - start)
+print(time.monotonic() - start, time.process_time() - cpu)
 """
 
 SCIPY_READ = """
 import scipy.io
-start = time.monotonic()
+start, cpu = time.monotonic(), time.process_time()
 scipy.io.mmread(sys.argv[1])
-print(time.monotonic() - start)
+print(time.monotonic() - start, time.process_time() - cpu)
 """
 
 SCIPY_COPY = """
 import io, scipy.io
-start = time.monotonic()
+start, cpu = time.monotonic(), time.process_time()
 scipy.io.mmwrite(io.BytesIO(), scipy.io.mmread(sys.argv[1]))
-print(time.monotonic() - start)
+print(time.monotonic() - start, time.process_time() - cpu)
 """
 
 
