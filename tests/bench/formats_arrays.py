@@ -24,7 +24,7 @@ class Bench:
         self.consumer = os.path.join(binaries, "sluice-consumer")
         self.rounds = 1 if smoke else 5
         self.array_bytes = (8 << 20) if smoke else (1 << 30)
-        self.text_bytes = (1 << 20) if smoke else (64 << 20)
+        self.text_bytes = (1 << 20) if smoke else (24 << 20)
         self.entries = 10000 if smoke else 1500000
         self.stream_bytes = (32 << 20) if smoke else (3 << 30)
         self.counter = 0
