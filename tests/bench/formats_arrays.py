@@ -1,5 +1,4 @@
-#!/usr/bin/env python3
-"""The benchmarks of arrays and matrices: formats_arrays.py BINDIR [PART]...
+"""The benchmarks of arrays and matrices; run.py calls them.
 
 Side by side in each round with numpy and scipy, where they are, and with the
 same bytes as raw.  Inputs are in the page cache, outputs go to /dev/null.  CPU
@@ -11,7 +10,6 @@ import random
 import statistics
 import struct
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -141,7 +139,7 @@ print(time.monotonic() - start, time.process_time() - cpu)
 """
 
 
-def part_npy(bench, _):
+def part_npy(bench):
     interpreter = python_with("numpy")
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "array.npy")
@@ -164,7 +162,7 @@ def part_npy(bench, _):
         table("an array of doubles to JSON, /dev/null", contestants, os.path.getsize(path), bench.rounds)
 
 
-def part_mtx(bench, _):
+def part_mtx(bench):
     interpreter = python_with("scipy.io")
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "matrix.mtx")
@@ -203,7 +201,7 @@ def stream(bench, source, sink, beginning, block):
         return took, peaks
 
 
-def part_array_memory(bench, _):
+def part_array_memory(bench):
     """Resident memory counts the ring, which is shared, in each process."""
     print(f"\n## {bench.stream_bytes >> 20} MiB from a pipe: peak memory of producer and consumer")
     block = struct.pack("<8192d", *(random.gauss(0, 1) for _ in range(8192)))
@@ -222,15 +220,3 @@ def part_array_memory(bench, _):
         print(f"{source} to {sink:<8}{bench.stream_bytes / took / 1e6:8.0f} MB/s"
               f"{peaks[0]:8.1f} MiB{peaks[1]:8.1f} MiB")
 
-
-PARTS = {"npy": part_npy, "mtx": part_mtx, "array_memory": part_array_memory}
-
-
-def main():
-    bench = Bench(sys.argv[1], bool(os.environ.get("SMOKE")))
-    for part in sys.argv[2:] or PARTS:
-        PARTS[part](bench, None)
-
-
-if __name__ == "__main__":
-    main()

@@ -37,6 +37,8 @@ import tempfile
 import time
 
 import bridge
+import formats
+import formats_arrays
 
 SMOKE = os.environ.get("SMOKE") == "1"
 ROUNDS = 1 if SMOKE else 11
@@ -459,6 +461,8 @@ def sparse(size):
 
 
 BRIDGE = bridge.Bench(BIN, SMOKE, compare)
+TABLES = formats.Bench(BIN, SMOKE, compare)
+ARRAYS = formats_arrays.Bench(BIN, SMOKE)
 
 PARTS = {
     "local": part_local, "geometry": part_geometry, "pipes": part_pipes, "file": part_file,
@@ -467,6 +471,11 @@ PARTS = {
     "startup": part_startup, "death": part_death, "memory": part_memory,
     "bridge": lambda path: bridge.part_bridge(BRIDGE, path),
     "fan_out": lambda _: bridge.part_fan_out(BRIDGE),
+    "csv": lambda _: formats.part_csv(TABLES),
+    "csv_memory": lambda _: formats.part_csv_memory(TABLES),
+    "npy": lambda _: formats_arrays.part_npy(ARRAYS),
+    "mtx": lambda _: formats_arrays.part_mtx(ARRAYS),
+    "array_memory": lambda _: formats_arrays.part_array_memory(ARRAYS),
 }
 
 
