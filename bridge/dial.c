@@ -120,6 +120,7 @@ enum step dial_open(struct session *s, uint64_t deadline_ns)
 	if (step != STEP_ON)
 		return step;
 	transport_tune(fd, session_options(s)->dead_after_ms);
+	transport_fit(fd);
 	error = transport_open(&s->transport, fd, s->destination->fan->tls, false,
 	                       s->destination->address.host);
 	if (error != 0)

@@ -403,3 +403,18 @@ int transport_tune(int fd, int64_t dead_after_ms)
 		return -errno;
 	return 0;
 }
+
+#define NEAR_RTT_US 50                 /* a switch alone takes about so long */
+#define NEAR_BUFFER (208 << 10)        /* what the kernel allows everybody; it takes twice that */
+
+void transport_fit(int fd)
+{
+	struct tcp_info info;
+	socklen_t length = sizeof info;
+	int buffer = NEAR_BUFFER;
+
+	memset(&info, 0, sizeof info);
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 && info.tcpi_rtt != 0 &&
+	    info.tcpi_rtt < NEAR_RTT_US)
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
+}

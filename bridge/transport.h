@@ -89,4 +89,11 @@ const char *transport_error(const struct transport *transport);
  */
 int transport_tune(int fd, int64_t dead_after_ms);
 
+/*
+ * For a connected socket that is to send much: where the peer is so near that
+ * hardly anything is ever on its way, as on the same host, the socket holds no
+ * more than stays in the cache.  Elsewhere the kernel fits it to the path.
+ */
+void transport_fit(int fd);
+
 #endif
