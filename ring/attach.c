@@ -212,14 +212,16 @@ static int entry_take_over(struct ring_reader *reader, unsigned index,
 	TESTPOINT("takeover_locked");
 	watcher_describe(&entry->owner, options->label);
 	word = atomic_load_explicit(&entry->word, memory_order_acquire);
-	reader->word = word_next(word, ENTRY_ACTIVE);
-	if (!word_holds(word) ||
-	    atomic_load_explicit(&entry->key, memory_order_acquire) != options->key ||
-	    !atomic_compare_exchange_strong_explicit(&entry->word, &word, reader->word,
-	                                             memory_order_acq_rel, memory_order_relaxed)) {
-		segment_unlock(&reader->segment, RING_LOCK_ENTRY(index));
-		return -ESRCH;
-	}
+	/* The writer may swap ACTIVE for LINGER in between: then look again. */
+	do {
+		reader->word = word_next(word, ENTRY_ACTIVE);
+		if (!word_holds(word) ||
+		    atomic_load_explicit(&entry->key, memory_order_acquire) != options->key) {
+			segment_unlock(&reader->segment, RING_LOCK_ENTRY(index));
+			return -ESRCH;
+		}
+	} while (!atomic_compare_exchange_strong_explicit(&entry->word, &word, reader->word,
+	                                                  memory_order_acq_rel, memory_order_acquire));
 	TESTPOINT("takeover_active");
 	reader->index = index;
 	reader->entry = entry;
@@ -247,8 +249,8 @@ static int entry_take_own(struct ring_reader *reader, const struct ring_reader_o
 
 /* ---- attaching ------------------------------------------------------------------ */
 
-/* Open the ring NAME for a reader.  -ENOENT also if its writer is gone; a name
- * that nobody needs any more is removed. */
+/* Open the ring NAME for a reader.  -EOWNERDEAD its writer is gone, and may be
+ * replaced; -ENOENT also if it may not be: then the name is removed. */
 static int open_living(struct segment *segment, const char *name, bool any_user)
 {
 	int error = segment_open(segment, name, any_user);
@@ -257,9 +259,10 @@ static int open_living(struct segment *segment, const char *name, bool any_user)
 		return error;
 	if (segment_is_locked(segment, RING_LOCK_WRITER))
 		return 0;
+	error = segment_may_be_taken_over(segment) ? -EOWNERDEAD : -ENOENT;
 	segment_remove_if_stale(segment);
 	segment_close(segment);
-	return -ENOENT;
+	return error;
 }
 
 static int attach(struct ring_reader **out, const char *name, const struct ring_reader_options *options,
@@ -361,7 +364,7 @@ static void wait_for_change(int notify, uint64_t deadline_ns)
 			continue;
 }
 
-/* Try until it is something else than -ENOENT. */
+/* Try until there is a ring with a writer; -ENOENT: there was none in time. */
 static int wait_for_name(int (*attempt)(void *context), void *context, int64_t timeout_ms,
                          bool (*interrupted)(void))
 {
@@ -374,6 +377,8 @@ static int wait_for_name(int (*attempt)(void *context), void *context, int64_t t
 	/* The watch comes before the look, so no name slips between them. */
 	for (;;) {
 		error = attempt(context);
+		if (error == -EOWNERDEAD)
+			error = -ENOENT;
 		if (error != -ENOENT || wait_now_ns() >= deadline)
 			break;
 		if (interrupted != NULL && interrupted()) {

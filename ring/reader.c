@@ -325,6 +325,19 @@ int ring_reader_set_result(struct ring_reader *reader, int code)
 	return 0;
 }
 
+bool ring_reader_lets_go(const struct ring_reader *reader)
+{
+	return reader->tail == RING_AFTER_ALL;
+}
+
+bool ring_reader_result(const struct ring_reader *reader, int *code)
+{
+	uint64_t result = atomic_load_explicit(&reader->entry->result, memory_order_acquire);
+
+	*code = (int)(result & 0xff);
+	return result != 0;
+}
+
 void ring_reader_count_messages(struct ring_reader *reader, uint64_t count)
 {
 	reader->messages += count;

@@ -6,7 +6,7 @@
 #include "ring/testpoint.h"
 #include "ring/writer.h"
 
-#define LINGER_MOST_MS 86400000u   /* of what a reader asks for */
+#define LINGER_MOST_MS 2147483647u   /* of what a reader asks for */
 
 /* How far a reader has come.  One that lets all pass is nowhere in particular. */
 static uint64_t entry_tail(const struct ring_writer *writer, int i)
@@ -75,7 +75,8 @@ static void note_resumed(struct ring_writer *writer, int i, uint64_t word, uint6
 	note->word = word;
 	note->progress_ns = now;
 	watcher_read_display(&writer->segment.shared->entries[i].owner, &note->report.process);
-	emit(writer, RING_EVENT_READER_BACK, i);
+	if (note->report.outcome == RING_PENDING)
+		emit(writer, RING_EVENT_READER_BACK, i);
 }
 
 static void note_outcome(struct ring_writer *writer, int i, enum ring_outcome outcome, int code)
@@ -161,15 +162,22 @@ static void entry_require(struct ring_writer *writer, int i, bool required)
 /*
  * The owner is dead and nobody goes on.  Take the entry from those who might
  * take it over; note its outcome; only then is it free for another owner.
+ * Without a key nobody might, and its tail counts until its outcome is noted:
+ * else a writer that has lost its last reader would run on for a moment.
  */
 static void entry_give_up(struct ring_writer *writer, int i, uint64_t word)
 {
-	if (!entry_take(writer, i, word, ENTRY_EVICTED))
-		return;            /* taken over meanwhile */
+	const struct ring_entry *entry = &writer->segment.shared->entries[i];
+
+	if (atomic_load_explicit(&entry->key, memory_order_acquire) != 0) {
+		if (!entry_take(writer, i, word, ENTRY_EVICTED))
+			return;    /* taken over meanwhile */
+		word = word_next(word, ENTRY_EVICTED);
+	}
 	note_outcome(writer, i, RING_DIED, 0);
 	note_keep(writer, i);
 	entry_require(writer, i, false);
-	entry_take(writer, i, word_next(word, ENTRY_EVICTED), ENTRY_FREE);
+	entry_take(writer, i, word, ENTRY_FREE);
 }
 
 static void linger(struct ring_writer *writer, int i, uint64_t word, uint64_t now)
@@ -180,7 +188,8 @@ static void linger(struct ring_writer *writer, int i, uint64_t word, uint64_t no
 		return;            /* taken over meanwhile */
 	note->word = word_next(word, ENTRY_LINGER);
 	note->lingers_ns = now;
-	emit(writer, RING_EVENT_READER_LOST, i);
+	if (note->report.outcome == RING_PENDING)
+		emit(writer, RING_EVENT_READER_LOST, i);
 }
 
 static void settle_active(struct ring_writer *writer, int i, uint64_t word, uint64_t now)
@@ -203,8 +212,8 @@ static void settle_active(struct ring_writer *writer, int i, uint64_t word, uint
 		             (int)(result & 0xff));
 	if (alive)
 		return;
-	if (note->report.outcome == RING_PENDING &&
-	    atomic_load_explicit(&entry->key, memory_order_acquire) != 0)
+	/* Also one that came out: its heir may not know it yet. */
+	if (atomic_load_explicit(&entry->key, memory_order_acquire) != 0)
 		linger(writer, i, word, now);
 	else
 		entry_give_up(writer, i, word);
@@ -288,8 +297,10 @@ void readers_inherit(struct ring_writer *writer)
 			inherit_taken(writer, i);
 		}
 	}
-	if (started && writer->required_pending == 0)
+	if (started && writer->required_pending == 0) {
 		atomic_store(&writer->stop, -EPIPE);
+		emit(writer, RING_EVENT_READERS_OUT, -1);      /* told at the first look */
+	}
 	writer->started = started;     /* from here on, who joins is late */
 }
 

@@ -294,6 +294,7 @@ struct ring_reader_options {
  * Take an entry of the ring NAME, if it is there and its stream has not ended.
  *
  * Returns 0; -ENOENT no such ring, or one that is over (wait and try again);
+ * -EOWNERDEAD its writer died, and may be replaced (likewise);
  * -EBADMSG not a ring, truncated, or garbage; -EPROTONOSUPPORT a ring of
  * another version of the layout; -EACCES, -EPERM not allowed, or of another
  * user; -EUSERS all entries are taken.  On failure nothing is left behind.
@@ -322,7 +323,7 @@ struct ring_facts {
 	bool ended;
 };
 
-/* Errors as ring_attach; -ENOENT also of a ring without a writer. */
+/* Errors as ring_attach. */
 int ring_look(const char *name, bool any_user, struct ring_facts *facts);
 
 /* Wait for the name, up to timeout_ms; otherwise as ring_look.  -EINTR once
@@ -365,6 +366,12 @@ int ring_reader_release(struct ring_reader *reader, size_t length);
 void ring_reader_take(struct ring_reader *reader, size_t length);
 int ring_reader_give_back(struct ring_reader *reader, uint64_t position);
 int ring_reader_rewind(struct ring_reader *reader, uint64_t position);
+
+/* Was it let go, by us or by who had the entry before? */
+bool ring_reader_lets_go(const struct ring_reader *reader);
+
+/* Was a result stored already, by who had the entry before?  @code, out. */
+bool ring_reader_result(const struct ring_reader *reader, int *code);
 
 /* Position up to which everything was given back. */
 uint64_t ring_reader_tail(const struct ring_reader *reader);

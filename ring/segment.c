@@ -183,15 +183,17 @@ static bool leads_to(const char *path, int fd)
 	       named.st_dev == ours.st_dev && named.st_ino == ours.st_ino;
 }
 
-static void unlink_same(const char *path, int fd)
+/* 0: the name does not lead there any more; or why it still does. */
+static int unlink_same(const char *path, int fd)
 {
-	if (leads_to(path, fd))
-		unlink(path);
+	if (!leads_to(path, fd) || unlink(path) == 0 || errno == ENOENT)
+		return 0;
+	return -errno;
 }
 
 void segment_unlink(const struct segment *segment)
 {
-	unlink_same(segment->path, segment->fd);
+	(void)unlink_same(segment->path, segment->fd);
 }
 
 /* May a dead writer of this segment still be replaced?  Of a file that makes no
@@ -210,13 +212,19 @@ static bool may_be_taken_over(int fd)
 	return patience != 0 && alive <= now && now - alive < patience;
 }
 
+bool segment_may_be_taken_over(const struct segment *segment)
+{
+	return may_be_taken_over(segment->fd);
+}
+
 /*
  * Unlink the name of a ring whose writer is gone and will not be replaced.
  * Who holds the remover's byte keeps others away from the name and from the
  * writer's byte: between a look at the name and its unlinking, another's new
  * ring could get it, or the ring a new writer.
  * Returns 0 (the name is not this segment's any more); -EEXIST its writer
- * lives, or may be replaced; -EAGAIN somebody else is at it.
+ * lives, or may be replaced; -EAGAIN somebody else is at it; -EPERM or the like
+ * it is another user's.
  */
 static int remove_stale(const char *path, int fd)
 {
@@ -227,8 +235,7 @@ static int remove_stale(const char *path, int fd)
 	if (is_locked(fd, RING_LOCK_WRITER) || may_be_taken_over(fd))
 		return -EEXIST;
 	TESTPOINT("remove_before_unlink");
-	unlink_same(path, fd);
-	return 0;
+	return unlink_same(path, fd);
 }
 
 void segment_remove_if_stale(const struct segment *segment)

@@ -75,6 +75,9 @@ bool segment_is_locked(const struct segment *segment, int byte);
 /* Unlink the name if it still leads to this segment.  For its writer. */
 void segment_unlink(const struct segment *segment);
 
+/* May a dead writer of this segment still be replaced? */
+bool segment_may_be_taken_over(const struct segment *segment);
+
 /* If nobody holds the writer's byte, nor may come to hold it, unlink the name. */
 void segment_remove_if_stale(const struct segment *segment);
 

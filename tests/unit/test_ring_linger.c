@@ -330,15 +330,23 @@ START_TEST(who_stored_a_result_and_died_is_not_waited_for)
 {
 	struct ring_writer *writer = make_observed(2);
 	struct ring_reader *reader = join_keyed(LONG_MS);
+	int code;
 
 	ck_assert_int_eq(ring_writer_wait_readers(writer, 1, DEADLINE_MS, NULL), 0);
 	ring_writer_end(writer, RING_COMPLETE, 0);
 	ck_assert_int_eq(ring_reader_set_result(reader, 0), 0);
 	reader_dies(reader);
 	ck_assert_int_eq(ring_writer_drain(writer, DEADLINE_MS), 0);
+	/* But its heir can see what came of it. */
+	wait_until(entry_is(writer, 0, ENTRY_LINGER));
+	reader = expect_back();
+	ck_assert(ring_reader_result(reader, &code));
+	ck_assert_int_eq(code, 0);
+	ring_detach(reader);
 	wait_until(entry_is(writer, 0, ENTRY_FREE));
 	ck_assert_int_eq(only_report(writer).outcome, RING_GOOD);
 	ck_assert_uint_eq(events_of(&events, RING_EVENT_READER_LOST), 0);
+	ck_assert_uint_eq(events_of(&events, RING_EVENT_READER_BACK), 0);
 	ring_destroy(writer);
 }
 END_TEST

@@ -285,8 +285,8 @@ START_TEST(the_name_stays_while_its_writer_may_be_replaced)
 	struct ring_facts facts;
 
 	writer_dies(writer, 0);
-	ck_assert_int_eq(try_join(false), -ENOENT);
-	ck_assert_int_eq(ring_look(fixture_name(0), false, &facts), -ENOENT);
+	ck_assert_int_eq(try_join(false), -EOWNERDEAD);
+	ck_assert_int_eq(ring_look(fixture_name(0), false, &facts), -EOWNERDEAD);
 	ck_assert_int_eq(ring_create(&other, fixture_name(0), &options, NULL, NULL), -EEXIST);
 	ring_detach(reader);
 	ck_assert(name_exists(0));
@@ -633,7 +633,7 @@ START_TEST(a_reader_and_its_writer_can_both_be_replaced)
 		writer_dies(writer, 0);
 		reader_dies(reader);
 	}
-	ck_assert_int_eq(ring_attach_again(&reader, fixture_name(0), &options), -ENOENT);
+	ck_assert_int_eq(ring_attach_again(&reader, fixture_name(0), &options), -EOWNERDEAD);
 	writer = expect_heir();
 	expect_reports(writer, 1, 1);
 	if (_i == 2)
