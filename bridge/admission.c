@@ -11,6 +11,8 @@
 /* Is it the stream that we have?  If not, is there place for it?  False: refused. */
 static bool stream_admit(struct reception *r, struct guest *guest, const struct wire_hello *hello)
 {
+	enum exit_code code;
+
 	if (r->mirror.ring != NULL) {
 		bool ours = memcmp(ring_writer_stream_id(r->mirror.ring), hello->stream, WIRE_STREAM_ID) == 0;
 
@@ -18,6 +20,10 @@ static bool stream_admit(struct reception *r, struct guest *guest, const struct 
 			return true;
 		guest_refuse(guest, EXIT_ABSENT, ours ? "another sender of this stream is connected"
 		                                      : "busy with another stream");
+		return false;
+	}
+	if (r->phase != PHASE_AWAITING) {
+		guest_refuse(guest, EXIT_ABSENT, "not receiving any more");
 		return false;
 	}
 	if (hello->resume) {
@@ -36,13 +42,13 @@ static bool stream_admit(struct reception *r, struct guest *guest, const struct 
 		guest_refuse(guest, EXIT_USAGE, "the ring's name is too long");
 		return false;
 	}
-	r->code = mirror_create(&r->mirror, hello);
-	if (r->code == EXIT_COMPLETE) {
+	code = mirror_create(&r->mirror, hello);
+	if (code == EXIT_COMPLETE) {
 		reception_phase_set(r, PHASE_BARRIER);
 		return true;
 	}
-	guest_refuse(guest, (int)r->code, log_fatal_text());
-	reception_come_out(r, r->code, "%s", log_fatal_text());
+	guest_refuse(guest, (int)code, log_fatal_text());
+	reception_come_out(r, code, "%s", log_fatal_text());
 	reception_phase_set(r, PHASE_GONE);
 	return false;
 }

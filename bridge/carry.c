@@ -13,6 +13,7 @@
 #include "shared/exit.h"
 #include "shared/log.h"
 
+#define ASK_NS UINT64_C(200000000)    /* how often the kernel is asked for the peer */
 #define SILENT_BEATS 5             /* three are --dead-after; the kernel's verdict takes a little longer */
 #define STOPPED_MS 100             /* to tell of a stopped producer after what it sent, at most */
 
@@ -46,7 +47,6 @@ static enum step ready_take(struct session *s)
 		log_note("destination %s: connected, goes on at byte %" PRIu64, destination->text, s->head);
 	if (session_reader(s) != NULL && destination->begun)
 		atomic_fetch_add_explicit(&destination->reconnects, 1, memory_order_relaxed);
-	destination->outage_ns = 0;
 	destination->outage_said = false;
 	s->ready = true;
 	session_state_set(s, DESTINATION_STREAMING);
@@ -65,8 +65,9 @@ static enum step outcome_take(struct session *s)
 	if (wire_report_decode(s->inbox.payload, s->inbox.record.length, &report,
 	                       s->why, sizeof s->why) != 0)
 		return session_over(s, EXIT_BAD_DATA, "%s", s->why);
-	if (report.code == 0 && !s->ended)
-		return session_over(s, EXIT_BAD_DATA, "it says that it is complete before the end");
+	if (report.code == 0 && !s->complete)
+		return session_over(s, EXIT_BAD_DATA, "it says that it is complete %s",
+		                    s->ended ? "though the stream is not" : "before the end");
 	TESTPOINT("outcome_received");
 	if (report.code == 0)
 		step = session_reader(s) != NULL && ring_reader_set_result(session_reader(s), 0) == 0
@@ -171,6 +172,15 @@ static enum step stopped_check(struct session *s, uint64_t now)
 	return session_over(s, EXIT_INCOMPLETE, "the producer gave the stream up (exit code %d)", code);
 }
 
+static enum step gone_check(struct session *s, uint64_t now)
+{
+	if (now - s->asked_ns < ASK_NS)
+		return STEP_ON;
+	s->asked_ns = now;
+	return transport_peer_is_gone(s->transport, session_options(s)->dead_after_ms)
+	       ? session_lost(s, "%s", transport_error(s->transport)) : STEP_ON;
+}
+
 static enum step clocks_check(struct session *s)
 {
 	uint64_t now = wait_now_ns();
@@ -180,6 +190,8 @@ static enum step clocks_check(struct session *s)
 		step = stall_check(s, now);
 	if (step == STEP_ON)
 		step = stopped_check(s, now);
+	if (step == STEP_ON)
+		step = gone_check(s, now);
 	if (step != STEP_ON)
 		return step;
 	if (now - s->spoke_ns >= beat_ns(s) && outbox_is_empty(&s->outbox)) {

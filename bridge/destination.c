@@ -18,6 +18,7 @@
 #define BACKOFF_LEAST_MS 50u
 #define BACKOFF_MOST_MS 2000u
 #define SLICE_MS 50
+#define GOOD_NS UINT64_C(1000000000)     /* a connection that lasts so long was good */
 
 /* ---- its entry --------------------------------------------------------------------- */
 
@@ -73,6 +74,12 @@ void destination_counted(struct destination *destination)
 		destination->fan->attached();
 }
 
+bool destination_is_ours(const struct destination *destination, const struct ring_reader *reader)
+{
+	return memcmp(ring_reader_stream_id(reader), destination->fan->facts.stream_id,
+	              WIRE_STREAM_ID) == 0;
+}
+
 /*
  * Of a destination that failed: an entry that holds nothing back, so that the
  * producer's barrier is met and its verdict waits for ours.  If it never came to
@@ -88,6 +95,10 @@ static void entry_let_go(struct destination *destination)
 		destination_reader_options(destination, &options);
 		if (ring_attach(&reader, destination->fan->options->ring, &options) != 0)
 			return;
+		if (!destination_is_ours(destination, reader)) {
+			ring_detach(reader);
+			return;
+		}
 		atomic_store(&destination->reader, reader);
 	}
 	ring_reader_let_go(reader);
@@ -131,6 +142,11 @@ static bool outage_go_on(struct destination *destination, const char *why)
 
 	if (destination->begun && !destination->resumes)
 		return give_up(destination, 0, why);
+	/* One that was good for a while begins an outage anew; one that always
+	 * breaks at once does not. */
+	if (destination->greeted_ns != 0 && now - destination->greeted_ns >= GOOD_NS)
+		destination->outage_ns = 0;
+	destination->greeted_ns = 0;
 	if (destination->outage_ns == 0) {
 		destination->outage_ns = now;
 		destination->attempts = 0;

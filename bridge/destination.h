@@ -45,6 +45,7 @@ struct destination {
 	const char *text;              /* "HOST:PORT", as it was written */
 	struct address address;
 	pthread_t thread;
+	bool running;                  /* the thread was started */
 
 	/* NULL until attached.  Others may interrupt it, and nudge it. */
 	_Atomic(struct ring_reader *) reader;
@@ -70,6 +71,7 @@ struct destination {
 	uint64_t outage_ns;            /* since when there is no connection; 0: there is */
 	bool outage_said;
 	unsigned attempts;             /* in this outage */
+	uint64_t greeted_ns;           /* when the last connection was; 0: it never came so far */
 	uint64_t start;                /* where the stream begins for it */
 };
 
@@ -78,6 +80,10 @@ void *destination_run(void *destination);
 
 /* It is attached, or over: it is not to be waited for any more.  Once counts. */
 void destination_counted(struct destination *destination);
+
+/* Does the reader read the stream that the destination is for?  Another may have
+ * its ring's name by now. */
+bool destination_is_ours(const struct destination *destination, const struct ring_reader *reader);
 
 /* Options for attaching it. */
 void destination_reader_options(struct destination *destination, struct ring_reader_options *options);

@@ -87,12 +87,13 @@ static enum step connect_one(struct session *s, const struct address_socket *add
 	return step;
 }
 
-/* Try the host's addresses in turn.  The deadline is for all of them. */
+/* Try the host's addresses in turn; each has its share of the time that is left. */
 static enum step connect_any(struct session *s, uint64_t deadline_ns, int *fd)
 {
 	struct address_list list;
 	enum step step = STEP_LOST;
 	char why[ADDRESS_WHY_MAX];
+	uint64_t now;
 
 	*fd = -1;
 	if (address_resolve(&s->destination->address, false, &list, why, sizeof why) != 0)
@@ -101,7 +102,9 @@ static enum step connect_any(struct session *s, uint64_t deadline_ns, int *fd)
 		if (!is_allowed(s, &list.entries[i]))
 			return session_over(s, EXIT_USAGE, "it is another host: use TLS (--tls-cert and the like), "
 			                    "or --insecure");
-		step = connect_one(s, &list.entries[i], deadline_ns, fd);
+		now = wait_now_ns();
+		step = connect_one(s, &list.entries[i], deadline_ns > now
+		                   ? now + (deadline_ns - now) / (list.count - i) : now, fd);
 	}
 	return step;
 }
@@ -167,6 +170,10 @@ static enum step resume_at(struct session *s, uint64_t head)
 	                         : head != destination->start)
 		return session_over(s, EXIT_BAD_DATA, "it wants to go on at byte %" PRIu64
 		                    ", which is not here any more", head);
+	destination->greeted_ns = wait_now_ns();
+	/* What it has, it need not acknowledge again. */
+	if (session_reader(s) != NULL && ring_reader_give_back(session_reader(s), head) == -ESTALE)
+		return session_leaving(s);
 	atomic_store_explicit(&destination->acked, head, memory_order_relaxed);
 	return STEP_ON;
 }

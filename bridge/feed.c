@@ -25,15 +25,19 @@ enum step feed_attach(struct session *s)
 
 	destination_reader_options(destination, &options);
 	error = ring_attach(&reader, session_options(s)->ring, &options);
+	if (error == -EOWNERDEAD)
+		return STEP_ON;    /* a mirror, whose bridge may come back: feed_watch tries again */
 	if (error == -ENOENT)
 		return session_over(s, EXIT_ABSENT, "ring \"%s\" is gone", session_options(s)->ring);
 	if (error != 0)
 		return session_over(s, EXIT_SYSTEM, "cannot attach to ring \"%s\": %s",
 		                    session_options(s)->ring, strerror(-error));
-	atomic_store(&destination->reader, reader);
-	if (memcmp(ring_reader_stream_id(reader), destination->fan->facts.stream_id, WIRE_STREAM_ID) != 0)
+	if (!destination_is_ours(destination, reader)) {
+		ring_detach(reader);
 		return session_over(s, EXIT_ABSENT, "ring \"%s\" carries another stream by now",
 		                    session_options(s)->ring);
+	}
+	atomic_store(&destination->reader, reader);
 	if (ring_reader_start(reader) != s->head)
 		return session_over(s, EXIT_INCOMPLETE, "joined late: the first %" PRIu64 " bytes are missed",
 		                    ring_reader_start(reader));
@@ -55,7 +59,7 @@ enum step feed_watch(struct session *s, uint64_t now)
 	                                          WIRE_STREAM_ID) != 0)))
 		return session_over(s, EXIT_ABSENT, "the producer of ring \"%s\" left before anything began",
 		                    session_options(s)->ring);
-	return STEP_ON;
+	return s->ready ? feed_attach(s) : STEP_ON;
 }
 
 /* ---- records ---------------------------------------------------------------------------- */
@@ -68,6 +72,7 @@ static void end_queue(struct session *s, enum ring_end end, int code, const char
 	outbox_put(&s->outbox, WIRE_END, ring_reader_position(session_reader(s)), s->report,
 	           (uint32_t)wire_end_encode(&message, s->report));
 	s->ended = true;
+	s->complete = end == RING_COMPLETE;
 	session_state_set(s, DESTINATION_FINISHING);
 	TESTPOINT("end_queued");
 }

@@ -71,8 +71,12 @@ void lookout_rest(struct lookout *lookout, struct dozer *dozer, struct ring_read
 {
 	pthread_mutex_lock(&lookout->lock);
 	if (lookout->kept) {
-		/* Who keeps it looks at the ring after it said so, and at the
-		 * list after that: it does not miss us. */
+		/* What was published before is there to be seen; of what comes
+		 * later we are told, once we are in the list. */
+		if (has_news(reader)) {
+			pthread_mutex_unlock(&lookout->lock);
+			return;
+		}
 		dozer->dozing = true;
 		dozer->next = lookout->dozers;
 		lookout->dozers = dozer;

@@ -28,7 +28,7 @@ struct peer {
 	bool told;                     /* the outcome is queued */
 	bool silence_said;
 	uint64_t acked;                /* position that was acknowledged */
-	uint64_t spoke_ns, heard_ns;
+	uint64_t spoke_ns, heard_ns, asked_ns;
 	uint8_t *scratch;              /* takes what comes after a bad outcome */
 	uint8_t report[WIRE_REPORT_MAX];   /* the one that is queued */
 };

@@ -24,6 +24,7 @@
 #include "shared/log.h"
 #include "shared/writer_talk.h"
 
+#define ASK_NS UINT64_C(200000000)     /* how often the kernel is asked for the peer */
 #define SLICE_MS 20
 #define TICK_MS 100
 #define FAREWELL_NS UINT64_C(1000000000)
@@ -108,6 +109,17 @@ static void check_absence(struct reception *r)
 	reception_phase_set(r, PHASE_GONE);
 }
 
+static void gone_check(struct reception *r)
+{
+	uint64_t now = wait_now_ns();
+
+	if (r->peer.transport == NULL || now - r->peer.asked_ns < ASK_NS)
+		return;
+	r->peer.asked_ns = now;
+	if (transport_peer_is_gone(r->peer.transport, r->options->dead_after_ms))
+		reception_lost(r, transport_error(r->peer.transport));
+}
+
 /* Its host is there, or the kernel would say so.  While the ring is full nothing
  * is heard of anybody. */
 static void silence_check(struct reception *r)
@@ -144,6 +156,7 @@ static void check_clocks(struct reception *r)
 		reception_phase_set(r, PHASE_TELLING);
 	}
 	silence_check(r);
+	gone_check(r);
 	/* The sender is to know that we are there, also while the ring is full. */
 	if (r->peer.transport != NULL && outbox_is_empty(&r->peer.outbox) && r->mirror.ring != NULL &&
 	    is_past(r->peer.spoke_ns, r->options->dead_after_ms / 3))
@@ -318,10 +331,10 @@ enum exit_code receiver_run(const struct bridge_options *options)
 
 	r->options = r->mirror.options = options;
 	progress_start(&r->mirror.progress, options->progress);
-	/* The mirror first: its readers wait for somebody who takes it over. */
-	code = stream_begin(r);
+	/* A mirror is taken over last: what fails before leaves it to another. */
+	code = setup();
 	if (code == EXIT_COMPLETE)
-		code = setup();
+		code = stream_begin(r);
 	if (code != EXIT_COMPLETE)
 		return code;
 	if (options->serve)

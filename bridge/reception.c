@@ -131,6 +131,8 @@ static bool record_place(struct reception *r)
 	}
 	error = ring_writer_seek(r->mirror.ring, record->position);
 	r->peer.blocked = error == -EAGAIN;
+	if (error == -EPIPE)
+		atomic_store(&r->mirror.readers_out, true);
 	if (error == -EINVAL) {
 		break_off(r, "a record that does not follow what came before");
 		return false;

@@ -24,6 +24,7 @@
 #define TICK_MS 50
 #define BELLS 64
 #define ENDED_PAUSE_MS 20
+#define TAKEOVER_MS 500                /* for an entry's owner to be gone */
 #define BARRIER_PAUSE_MS 10
 #define BARRIER_WAIT_MS 1000           /* for the producer to count who failed, when all are over */
 
@@ -243,27 +244,69 @@ static enum exit_code ring_failed(int error)
 	return reader_talk_attach_failed(run.options->ring, error, run.options->wait_ms);
 }
 
+/* A destination that came out before anything was begun with it here. */
+static void come_out(struct destination *destination, int code, const char *reason)
+{
+	destination->code = code;
+	snprintf(destination->reason, sizeof destination->reason, "%s", reason);
+	destination->over_ns = wait_now_ns();
+	destination_counted(destination);
+	atomic_store(&destination->state, DESTINATION_OVER);
+}
+
+/* Go on with an entry that a bridge before us left behind. */
+static void entry_go_on(struct destination *destination, struct ring_reader *reader)
+{
+	int code;
+
+	atomic_store(&destination->reader, reader);
+	destination->start = ring_reader_start(reader);
+	destination->begun = ring_reader_tail(reader) != destination->start;
+	destination->resumes = true;
+	destination_counted(destination);
+	if (ring_reader_result(reader, &code)) {
+		destination->told = true;
+		come_out(destination, code, code == 0 ? "complete" : "it failed before this bridge was started");
+	} else if (ring_reader_lets_go(reader)) {
+		come_out(destination, EXIT_INCOMPLETE, "it failed before this bridge was started");
+	} else {
+		log_note("destination %s: goes on at byte %" PRIu64 " of ring \"%s\"", destination->text,
+		         ring_reader_tail(reader), run.options->ring);
+	}
+}
+
+/* Take an entry over; its owner may be just about to be gone. */
+static int entry_take_over(struct destination *destination, struct ring_reader **reader)
+{
+	uint64_t deadline = wait_deadline_ns(TAKEOVER_MS);
+	struct ring_reader_options options;
+	int error;
+
+	destination_reader_options(destination, &options);
+	while ((error = ring_attach_again(reader, run.options->ring, &options)) == -EBUSY &&
+	       wait_now_ns() < deadline)
+		poll(NULL, 0, ENDED_PAUSE_MS);
+	return error;
+}
+
 /* Entries that a bridge before us left behind.  How many there were. */
 static size_t entries_take_over(void)
 {
 	size_t taken = 0;
 
 	for (size_t i = 0; i < run.count; i++) {
-		struct destination *destination = &run.destinations[i];
-		struct ring_reader_options options;
 		struct ring_reader *reader;
 
-		destination_reader_options(destination, &options);
-		if (ring_attach_again(&reader, run.options->ring, &options) != 0)
+		if (entry_take_over(&run.destinations[i], &reader) != 0)
 			continue;
-		atomic_store(&destination->reader, reader);
-		destination->begun = destination->resumes = true;
-		destination->start = ring_reader_start(reader);
-		destination_counted(destination);
-		log_note("destination %s: goes on at byte %" PRIu64 " of ring \"%s\"", destination->text,
-		         ring_reader_tail(reader), run.options->ring);
+		entry_go_on(&run.destinations[i], reader);
 		taken++;
 	}
+	/* The others go on without one that has none. */
+	for (size_t i = 0; i < run.count && taken > 0; i++)
+		if (atomic_load(&run.destinations[i].reader) == NULL)
+			come_out(&run.destinations[i], EXIT_INCOMPLETE,
+			         "the bridge before this one left no entry of it");
 	return taken;
 }
 
@@ -277,7 +320,7 @@ static enum exit_code entries_take_late(void)
 		struct ring_reader *reader;
 		int error;
 
-		if (atomic_load(&destination->reader) != NULL)
+		if (atomic_load(&destination->reader) != NULL || is_over(destination))
 			continue;
 		if (!run.options->late) {
 			log_fatal("ring \"%s\": the stream has begun, and this bridge would miss its first bytes "
@@ -408,8 +451,11 @@ static int threads_start(void)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (size_t i = 0; i < run.count && error == 0; i++) {
+		if (is_over(&run.destinations[i]))
+			continue;
 		error = pthread_create(&run.destinations[i].thread, NULL, destination_run,
 		                       &run.destinations[i]);
+		run.destinations[i].running = error == 0;
 		if (error != 0)
 			run.count = i;     /* those that began end by themselves */
 	}
@@ -429,7 +475,8 @@ static enum exit_code carry(void)
 	}
 	watch_over();
 	for (size_t i = 0; i < run.count; i++)
-		pthread_join(run.destinations[i].thread, NULL);
+		if (run.destinations[i].running)
+			pthread_join(run.destinations[i].thread, NULL);
 	table_print();
 	return code == EXIT_COMPLETE ? verdict() : code;
 }

@@ -51,7 +51,9 @@ struct session {
 	struct inbox inbox;
 	struct outbox outbox;
 	bool ready;                    /* the other side's start barrier is met */
-	bool ended;                    /* END is queued */
+	uint64_t asked_ns;             /* when the kernel was asked whether the peer is there */
+	bool ended;                    /* END is queued, */
+	bool complete;                 /* and says that all of it was sent */
 	bool silent_said;
 	bool greeted;                  /* the other side is a bridge, and takes records */
 	bool told;                     /* the other side knows how it came out, or said it */

@@ -18,6 +18,8 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
+#include "ring/wait.h"
+
 #define RECORD_MAX 16384u              /* bytes of a TLS record */
 
 /* One key is good for 2^24.5 records of AES-GCM (RFC 8446, 5.5), and OpenSSL
@@ -37,6 +39,7 @@ struct transport {
 	int recv_outcome;              /* 0: it ended well; else -errno */
 	int send_outcome;
 
+	uint64_t suspected_ns;         /* since when the peer seems to be gone; 0: it does not */
 	uint64_t key_bytes;            /* that were sent with the present key */
 	char error[TLS_WHY_MAX];
 	uint8_t gathered[];            /* if TLS: small pieces, to become one record */
@@ -382,6 +385,7 @@ const char *transport_error(const struct transport *transport)
 /* ---- dead peers ------------------------------------------------------------------- */
 
 #define PROBES 3                       /* that must be lost before a peer is dead */
+#define SUSPECTED_NS UINT64_C(1000000000)   /* unanswered for so long, beside all that */
 #define DEAD_AFTER_MAX_MS 65534000     /* the kernel keeps no more than 32767 s of silence */
 
 int transport_tune(int fd, int64_t dead_after_ms)
@@ -394,14 +398,39 @@ int transport_tune(int fd, int64_t dead_after_ms)
 
 	idle_s = idle_s > 0 ? idle_s : 1;
 	interval_s = interval_s > 0 ? interval_s : 1;
-	if (setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof timeout_ms) != 0)
+	if (setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s) != 0)
 		return errno == EOPNOTSUPP || errno == ENOPROTOOPT ? 0 : -errno;
-	if (setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s) != 0 ||
-	    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s) != 0 ||
+	if (setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s) != 0 ||
 	    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes) != 0 ||
 	    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on) != 0)
 		return -errno;
 	return 0;
+}
+
+/*
+ * TCP_USER_TIMEOUT would do the same, but it also counts the time for which a
+ * peer that lives takes nothing more.
+ */
+bool transport_peer_is_gone(struct transport *transport, int64_t dead_after_ms)
+{
+	struct tcp_info info;
+	socklen_t length = sizeof info;
+	uint64_t now = wait_now_ns();
+
+	memset(&info, 0, sizeof info);
+	if (getsockopt(transport->fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 ||
+	    (info.tcpi_unacked == 0 && info.tcpi_probes == 0) ||
+	    (int64_t)info.tcpi_last_ack_recv < dead_after_ms) {
+		transport->suspected_ns = 0;
+		return false;
+	}
+	/* After a long silence of both, what was just sent is not answered yet. */
+	if (transport->suspected_ns == 0)
+		transport->suspected_ns = now;
+	if (now - transport->suspected_ns < SUSPECTED_NS)
+		return false;
+	snprintf(transport->error, sizeof transport->error, "%s", strerror(ETIMEDOUT));
+	return true;
 }
 
 #define NEAR_RTT_US 50                 /* a switch alone takes about so long */

@@ -82,12 +82,19 @@ bool transport_is_tls(const struct transport *transport);
 const char *transport_error(const struct transport *transport);
 
 /*
- * Have the kernel give a TCP connection up (-ETIMEDOUT) when the peer was not
- * heard of for about so long, whether there is something to send or not.
- * Resolution is seconds where nothing is sent.  Nothing if it is not TCP.
+ * Have the kernel give an idle TCP connection up (-ETIMEDOUT) when the peer's host
+ * was not heard of for about so long, to the second.  Where something is on its way
+ * the kernel takes minutes: transport_peer_is_gone.  Nothing if it is not TCP.
  * Returns 0 or -errno.
  */
 int transport_tune(int fd, int64_t dead_after_ms);
+
+/*
+ * Has something been on its way for so long, without a sign of the peer's host?  To
+ * be asked several times a second.  A host that answers, but whose program takes
+ * nothing more, is not gone.  If so transport_error says it.
+ */
+bool transport_peer_is_gone(struct transport *transport, int64_t dead_after_ms);
 
 /*
  * For a connected socket that is to send much: where the peer is so near that
