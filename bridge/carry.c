@@ -13,6 +13,7 @@
 #include "shared/exit.h"
 #include "shared/log.h"
 
+#define RECORDS_A_TURN 64u             /* that come in, before other things have their turn */
 #define ASK_NS UINT64_C(200000000)    /* how often the kernel is asked for the peer */
 #define SILENT_BEATS 5             /* three are --dead-after; the kernel's verdict takes a little longer */
 #define STOPPED_MS 100             /* to tell of a stopped producer after what it sent, at most */
@@ -111,10 +112,10 @@ static enum step record_take(struct session *s)
 	}
 }
 
-/* All that is there.  @progress: there was something. */
+/* What is there, as far as it is a turn.  @progress: there was something. */
 static enum step records_take(struct session *s, bool *progress)
 {
-	for (;;) {
+	for (unsigned turn = 0; turn < RECORDS_A_TURN; turn++) {
 		int found = inbox_read(&s->inbox, s->transport);
 		enum step step;
 
@@ -131,6 +132,7 @@ static enum step records_take(struct session *s, bool *progress)
 		if (step != STEP_ON)
 			return step;
 	}
+	return STEP_ON;
 }
 
 /* ---- clocks ----------------------------------------------------------------------------- */
