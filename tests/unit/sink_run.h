@@ -6,23 +6,9 @@
 #define SLUICE_SINK_RUN_H
 
 #include <check.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 #include "shared/cbor_walk.h"
-#include "shared/log.h"
-#include "tests/unit/output_mock.h"
-
-static char fatal[512];                /* what was said last */
-
-void log_fatal(const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(fatal, sizeof(fatal), format, arguments);
-	va_end(arguments);
-}
+#include "tests/unit/sink_steps.h"
 
 /* Digits, and what is in quotes as it stands; blanks do not count. */
 static size_t sink_run_bytes(const char *hex, uint8_t *out)
@@ -51,20 +37,6 @@ struct sink_run {
 	enum exit_code code;
 };
 
-/* A frame without a byte to spare. */
-static enum exit_code sink_run_frame(const struct sink *sink, struct sink_job *job,
-                                     const uint8_t *bytes, size_t length)
-{
-	uint8_t *exact = malloc(length + (length == 0));
-	enum exit_code code;
-
-	memcpy(exact, bytes, length);
-	code = sink->body(job, exact, length);
-	memset(exact, 0xff, length);
-	free(exact);
-	return code;
-}
-
 static void sink_run(struct sink_run *run, const struct sink *sink, const struct message_header *header,
                      const uint8_t *bytes, size_t length, bool split)
 {
@@ -82,7 +54,7 @@ static void sink_run(struct sink_run *run, const struct sink *sink, const struct
 		/* What is ill-formed comes in one piece. */
 		if (!split || cbor_walk(&walker, bytes + at, length - at, &token) != 1)
 			token.size = length - at;
-		run->code = sink_run_frame(sink, &job, bytes + at, token.size);
+		run->code = sink_frame(sink, &job, bytes + at, token.size);
 	}
 	if (run->code == EXIT_COMPLETE)
 		run->code = sink->finish(&job, true);

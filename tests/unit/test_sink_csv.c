@@ -3,26 +3,12 @@
 // needs: consumer/text_out.c consumer/sink_cbor.c consumer/sink_csv.c consumer/sink_diag.c
 // needs: consumer/sink_fault.c consumer/sink_json.c
 #include <check.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 #include "shared/cbor_put.h"
 #include "shared/cbor_walk.h"
 #include "shared/columns.h"
-#include "shared/log.h"
 #include "shared/stream.h"
-#include "tests/unit/output_mock.h"
-
-static char fatal[512];                /* what was said last */
-
-void log_fatal(const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(fatal, sizeof(fatal), format, arguments);
-	va_end(arguments);
-}
+#include "tests/unit/sink_steps.h"
 
 /* ---- messages ------------------------------------------------------------------ */
 
@@ -121,44 +107,6 @@ static void header_make(const struct table *table)
 	}
 	length = columns_add(&columns, header_bytes, header_encode(&encoded, header_bytes));
 	ck_assert_int_eq(header_decode(header_bytes, length, &header), 0);
-}
-
-struct run {
-	const struct sink *sink;
-	struct sink_job job;
-	struct output output;
-};
-
-static void run_open(struct run *run, const struct sink *sink)
-{
-	memset(run, 0, sizeof(*run));
-	run->sink = sink;
-	run->job.output = &run->output;
-	run->job.ring = "r";
-	run->job.message = 3;
-	run->job.position = 1000;
-	fatal[0] = '\0';
-	if (sink->open)
-		ck_assert_int_eq(sink->open(&run->job), 0);
-}
-
-static void run_close(struct run *run)
-{
-	if (run->sink->close)
-		run->sink->close(&run->job);
-	output_mock_clear(&run->output);
-}
-
-/* A frame without a byte to spare. */
-static enum exit_code run_body(struct run *run, const uint8_t *bytes, size_t length)
-{
-	uint8_t *exact = malloc(length + (length == 0));
-	enum exit_code code;
-
-	memcpy(exact, bytes, length);
-	code = run->sink->body(&run->job, exact, length);
-	free(exact);
-	return code;
 }
 
 /* A frame for each token, or one for all. */

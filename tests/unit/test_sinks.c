@@ -4,25 +4,11 @@
 // needs: consumer/sink_cbor.c consumer/sink_diag.c consumer/sink_fault.c consumer/sink_json.c
 // needs: consumer/sink_null.c consumer/sink_raw.c
 #include <check.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 #include "shared/cbor_walk.h"
-#include "shared/log.h"
-#include "tests/unit/output_mock.h"
+#include "tests/unit/sink_steps.h"
 
 #define BODY_MAX (256u << 10)
-
-static char fatal[512];                /* what was said last */
-
-void log_fatal(const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(fatal, sizeof(fatal), format, arguments);
-	va_end(arguments);
-}
 
 static size_t unhex(const char *hex, uint8_t *out)
 {
@@ -38,50 +24,11 @@ static size_t unhex(const char *hex, uint8_t *out)
 
 /* ---- messages through a sink -------------------------------------------------- */
 
-struct run {
-	const struct sink *sink;
-	struct sink_job job;
-	struct output output;
-};
-
-static void run_open(struct run *run, const struct sink *sink)
-{
-	memset(run, 0, sizeof(*run));
-	run->sink = sink;
-	run->job.output = &run->output;
-	run->job.ring = "r";
-	run->job.message = 3;
-	run->job.position = 1000;
-	fatal[0] = '\0';
-	if (sink->open)
-		ck_assert_int_eq(sink->open(&run->job), 0);
-}
-
-static void run_close(struct run *run)
-{
-	if (run->sink->close)
-		run->sink->close(&run->job);
-	output_mock_clear(&run->output);
-}
-
 static enum exit_code run_begin(struct run *run)
 {
 	static const struct message_header header;
 
 	return run->sink->begin ? run->sink->begin(&run->job, &header) : EXIT_COMPLETE;
-}
-
-/* A frame without a byte to spare. */
-static enum exit_code run_body(struct run *run, const uint8_t *bytes, size_t length)
-{
-	uint8_t *exact = malloc(length + (length == 0));
-	enum exit_code code;
-
-	memcpy(exact, bytes, length);
-	code = run->sink->body(&run->job, exact, length);
-	memset(exact, 0xff, length);
-	free(exact);
-	return code;
 }
 
 static enum exit_code run_message(struct run *run, const char *hex, bool complete)
