@@ -54,6 +54,15 @@ static enum step ready_take(struct session *s)
 	return session_reader(s) == NULL ? feed_attach(s) : STEP_ON;
 }
 
+/* Has who is at `position` all that END speaks of?  What lies between the end of
+ * what a slot holds and the next slot is nothing. */
+static bool is_all(const struct session *s, uint64_t position)
+{
+	uint64_t end = s->end_position, slot = s->inbox.slot_size;
+
+	return position == end || (end % slot == 0 && position < end && end - position < slot);
+}
+
 /*
  * The other side's verdict.  Ours is stored before it is told that we know: were
  * we killed in between, it would be gone, and nobody could ask again.
@@ -66,9 +75,9 @@ static enum step outcome_take(struct session *s)
 	if (wire_report_decode(s->inbox.payload, s->inbox.record.length, &report,
 	                       s->why, sizeof s->why) != 0)
 		return session_over(s, EXIT_BAD_DATA, "%s", s->why);
-	if (report.code == 0 && !s->complete)
+	if (report.code == 0 && (!s->complete || !is_all(s, s->inbox.record.position)))
 		return session_over(s, EXIT_BAD_DATA, "it says that it is complete %s",
-		                    s->ended ? "though the stream is not" : "before the end");
+		                    s->ended && !s->complete ? "though the stream is not" : "before the end");
 	TESTPOINT("outcome_received");
 	if (report.code == 0)
 		step = session_reader(s) != NULL && ring_reader_set_result(session_reader(s), 0) == 0

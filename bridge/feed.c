@@ -73,6 +73,7 @@ static void end_queue(struct session *s, enum ring_end end, int code, const char
 	           (uint32_t)wire_end_encode(&message, s->report));
 	s->ended = true;
 	s->complete = end == RING_COMPLETE;
+	s->end_position = ring_reader_position(session_reader(s));
 	session_state_set(s, DESTINATION_FINISHING);
 	TESTPOINT("end_queued");
 }

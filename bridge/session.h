@@ -54,6 +54,7 @@ struct session {
 	uint64_t asked_ns;             /* when the kernel was asked whether the peer is there */
 	bool ended;                    /* END is queued, */
 	bool complete;                 /* and says that all of it was sent */
+	uint64_t end_position;         /* which END names */
 	bool silent_said;
 	bool greeted;                  /* the other side is a bridge, and takes records */
 	bool told;                     /* the other side knows how it came out, or said it */
